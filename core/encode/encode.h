@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Encoders: a profile as bytes, streamed through out in order. */
+#ifndef GPC_ENCODE_ENCODE_H
+#define GPC_ENCODE_ENCODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "profile/profile.h"
+
+typedef gpc_status (*gpc_out_fn)(void *ctx, const void *bytes, uint64_t n);
+
+/* A buffer of 64 KiB in front of out; remembers the first failure. */
+struct gpc_out {
+	gpc_out_fn fn;
+	void *ctx;
+	gpc_status status;
+	size_t n;
+	char buf[65536];
+};
+void gpc_out_init(struct gpc_out *o, gpc_out_fn fn, void *ctx);
+void gpc_out_bytes(struct gpc_out *o, const void *bytes, size_t n);
+void gpc_out_text(struct gpc_out *o, const char *text);
+void gpc_out_u64(struct gpc_out *o, uint64_t value);
+gpc_status gpc_out_flush(struct gpc_out *o);
+
+/* The text of one frame as .col has it: name, "(module)" for an unknown one,
+ * "[unknown]", suffix. */
+void gpc_frame_folded(struct gpc_out *o, const struct gpc_frame_text *f);
+
+/* gProfiler's collapsed format (docs/formats.md): "# " header line, then one line
+ * a stack, no newline after the last. */
+gpc_status gpc_encode_col(const struct gpc_profile *p, gpc_out_fn out, void *ctx);
+/* One self-contained flame graph page. */
+gpc_status gpc_encode_html(const struct gpc_profile *p, gpc_out_fn out, void *ctx);
+
+/* By name: "col", "html". GPC_E_CONFIG for an unknown one. */
+gpc_status gpc_encode(const struct gpc_profile *p, const char *format, gpc_out_fn out, void *ctx);
+
+#endif

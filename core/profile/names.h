@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Strings and frames, each stored once and known by number. One gpc_names is
+ * one epoch: when it has grown over its budget the core starts a new one at the
+ * end of a window, and profiles still being delivered keep the old one alive by
+ * a reference. Thread-safe; texts are borrowed until the last reference goes. */
+#ifndef GPC_PROFILE_NAMES_H
+#define GPC_PROFILE_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gpc/plugin.h>
+
+struct gpc_names;
+
+struct gpc_frame_entry {
+	gpc_str function, file, module;
+	gpc_str suffix; /* its text, "p" or "k"; 0 none */
+	uint32_t line, flags;
+};
+
+struct gpc_names *gpc_names_new(uint32_t epoch); /* NULL: no memory; one reference */
+struct gpc_names *gpc_names_get(struct gpc_names *names);
+void gpc_names_put(struct gpc_names *names); /* NULL is fine */
+
+uint32_t gpc_names_epoch(const struct gpc_names *names);
+size_t gpc_names_bytes(struct gpc_names *names);
+
+/* 0 for the empty string, and when memory is short. */
+gpc_str gpc_names_str(struct gpc_names *names, const char *s, size_t len);
+/* NUL terminated; "" for an unknown number. */
+const char *gpc_names_text(struct gpc_names *names, gpc_str s, size_t *len);
+/* GPC_FRAME_TAG | id; 0 when memory is short. */
+gpc_frame gpc_names_frame(struct gpc_names *names, const struct gpc_frame_entry *entry);
+bool gpc_names_entry(struct gpc_names *names, gpc_frame frame, struct gpc_frame_entry *ret);
+
+#endif

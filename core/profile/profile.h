@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One finished profile: processes, events, folded stacks, the header. Built by
+ * the core at the end of a window, read only afterwards and shared by sinks
+ * through references (get and put are thread-safe). */
+#ifndef GPC_PROFILE_PROFILE_H
+#define GPC_PROFILE_PROFILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "profile/names.h"
+#include "profile/stacks.h"
+
+struct gpc_profile;
+
+struct gpc_profile_process {
+	uint64_t id; /* as in the rows of the stacks */
+	int32_t pid;
+	const char *comm, *container, *appid; /* copied; "" for none */
+	uint32_t metadata;                    /* index into application_metadata; 0 none */
+};
+
+struct gpc_profile_span {
+	uint32_t seq;
+	int64_t begin_unix_ns, end_unix_ns;
+	uint64_t duration_ns;
+};
+
+/* One reference; takes a reference on names. */
+gpc_status gpc_profile_new(struct gpc_names *names, const struct gpc_profile_span *span,
+			   struct gpc_profile **ret, struct gpc_err *err);
+struct gpc_profile *gpc_profile_get(struct gpc_profile *p);
+void gpc_profile_put(struct gpc_profile *p); /* NULL is fine */
+
+gpc_status gpc_profile_add_process(struct gpc_profile *p, const struct gpc_profile_process *proc,
+				   struct gpc_err *err);
+/* Takes stacks in every case; its frames are numbers of names; rows of a
+ * process that was not added are an error. name and unit are copied. The first
+ * event added is the one .col and .html show. */
+gpc_status gpc_profile_add_event(struct gpc_profile *p, const char *name, const char *unit,
+				 struct gpc_stacks *stacks, struct gpc_err *err);
+/* The .col header's JSON object, one line; copied. */
+gpc_status gpc_profile_set_header(struct gpc_profile *p, const char *json, struct gpc_err *err);
+/* What the folded lines start with; both true by default. */
+void gpc_profile_set_prefix(struct gpc_profile *p, bool metadata_index, bool container);
+
+bool gpc_profile_prefix_index(const struct gpc_profile *p);
+bool gpc_profile_prefix_container(const struct gpc_profile *p);
+
+/* The public reading interface (gpc.profile/1) over these. */
+const struct gpc_profile_api *gpc_profile_api_get(void);
+
+#endif

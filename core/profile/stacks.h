@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A window's counts: (process, stack) -> value, for one event of one
+ * collector. Stacks are leaf first; frames are what the caller says (addresses
+ * or numbers of gpc_names): equal bytes are the same stack. Memory has a cap;
+ * what comes after it is counted per process and never lost in the totals.
+ * Iteration is in the order of first appearance, so that equal input gives
+ * equal output. One thread at a time. */
+#ifndef GPC_PROFILE_STACKS_H
+#define GPC_PROFILE_STACKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct gpc_stacks;
+
+struct gpc_stack_row {
+	uint64_t process;        /* gpc_target.id, or any number the caller uses */
+	const gpc_frame *frames; /* borrowed until the table changes */
+	uint32_t n_frames;
+	uint64_t value;
+};
+
+gpc_status gpc_stacks_new(size_t max_bytes, struct gpc_stacks **ret, struct gpc_err *err);
+void gpc_stacks_free(struct gpc_stacks *s); /* NULL is fine */
+/* Empties the table and gives memory beyond keep_bytes back. */
+void gpc_stacks_reset(struct gpc_stacks *s, size_t keep_bytes);
+
+/* GPC_E_BUDGET: the cap is reached; the value went to the process's overflow
+ * (a row with no frames, n_frames 0). GPC_E_NOMEM: not counted. */
+gpc_status gpc_stacks_add(struct gpc_stacks *s, uint64_t process, const gpc_frame *frames,
+			  uint32_t n_frames, uint64_t value);
+
+size_t gpc_stacks_rows(const struct gpc_stacks *s);
+struct gpc_stack_row gpc_stacks_row(const struct gpc_stacks *s, size_t index);
+size_t gpc_stacks_bytes(const struct gpc_stacks *s);
+uint64_t gpc_stacks_total(const struct gpc_stacks *s);
+uint64_t gpc_stacks_overflow(const struct gpc_stacks *s); /* value in overflow rows */
+
+#endif

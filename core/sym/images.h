@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Executable files that processes map, each known once however many processes
+ * map it and by whatever path. An image is identified by what the kernel says
+ * of the mapping: its build-id, or device and inode with generation. Its file
+ * is opened early, while the mapping's process lives, and its symbols are
+ * loaded when first asked for; both are kept across windows under a budget.
+ *
+ * Thread-safe: the reader of perf records adds, the opener offers files, the
+ * control thread asks for symbols. */
+#ifndef GPC_SYM_IMAGES_H
+#define GPC_SYM_IMAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/log.h"
+
+#define GPC_BUILD_ID_MAX 20
+
+struct gpc_image_key {
+	uint64_t inode, generation; /* 0, 0 with a build-id */
+	uint32_t dev_major, dev_minor;
+	uint8_t build_id[GPC_BUILD_ID_MAX];
+	uint8_t build_id_len; /* 0: identified by device and inode */
+	uint8_t reserved[3];
+};
+
+/* What an address means. Texts are borrowed from the image until the next
+ * gpc_images_trim(). */
+struct gpc_symbol {
+	const char *name; /* as in the file, without @VERSION; NULL: none covers it */
+	uint64_t start, size;
+};
+
+struct gpc_images;
+
+struct gpc_images_limits {
+	size_t symbol_bytes; /* symbol tables kept across windows */
+	unsigned max_files;  /* descriptors held open */
+};
+
+gpc_status gpc_images_new(const struct gpc_images_limits *limits, struct gpc_log *log,
+			  struct gpc_images **ret, struct gpc_err *err);
+void gpc_images_free(struct gpc_images *images);
+
+/* The number of the image, from 1; path is as the first process saw it. 0 when
+ * memory is short. Numbers are not used twice while the image is alive: see
+ * gpc_images_trim. */
+uint32_t gpc_images_add(struct gpc_images *images, const struct gpc_image_key *key,
+			const char *path);
+/* Base name of path, for "(libfoo.so)"; full path as the first process saw it. */
+const char *gpc_images_path(struct gpc_images *images, uint32_t image);
+
+/* True until a file was accepted or opening was given up. */
+bool gpc_images_wants_file(struct gpc_images *images, uint32_t image);
+/* Offers an open descriptor of a regular file (taken in every case). Accepted
+ * when its identity equals the key: the build-id where the key has one, else
+ * device and inode (st_dev of overlayfs and btrfs differs from the mapping's:
+ * then inode alone, reported at debug level). */
+bool gpc_images_offer(struct gpc_images *images, uint32_t image, int fd);
+/* An offer will never come (the process was gone before its file was opened). */
+void gpc_images_give_up(struct gpc_images *images, uint32_t image);
+
+/* Looks up a file offset (of the mapping), loading the symbols when needed.
+ * GPC_OK with ret->name NULL when no symbol covers it. GPC_E_GONE: no file. */
+gpc_status gpc_images_symbol(struct gpc_images *images, uint32_t image, uint64_t file_offset,
+			     struct gpc_symbol *ret);
+
+/* After a window: drops images not used (added, or asked for) in the last two
+ * windows, then the least recently used symbol tables and descriptors over the
+ * limits. Images in use by a live process must be kept: keep() says which. */
+void gpc_images_trim(struct gpc_images *images, bool (*keep)(void *ctx, uint32_t image), void *ctx);
+
+struct gpc_images_stats {
+	size_t images, files, tables, bytes;
+};
+void gpc_images_stats(struct gpc_images *images, struct gpc_images_stats *ret);
+
+#endif
