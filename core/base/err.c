@@ -87,7 +87,7 @@ const char *gpc_status_name(gpc_status code)
 		"system",  "internal", "retry",         "skipped",
 	};
 
-	if (code > 0 || -code >= (gpc_status)(sizeof names / sizeof *names))
+	if (code > 0 || code <= -(gpc_status)(sizeof names / sizeof *names))
 		return "unknown status";
 	return names[-code];
 }

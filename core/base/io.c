@@ -97,18 +97,25 @@ gpc_status gpc_write_all(int fd, const void *bytes, size_t n, struct gpc_err *er
 gpc_status gpc_mkdirs(const char *path, mode_t mode, struct gpc_err *err)
 {
 	autofree char *copy = strdup(path);
+	struct stat st;
 
 	if (!copy)
 		return gpc_err_nomem(err);
-	for (char *at = copy + 1; *at; at++) {
-		if (*at != '/')
+	for (char *at = copy; *at; at++) {
+		if (*at != '/' || at == copy)
 			continue;
 		*at = '\0';
 		if (mkdir(copy, mode) < 0 && errno != EEXIST)
 			return gpc_err_sys(err, "create directory %s", copy);
 		*at = '/';
 	}
-	if (mkdir(copy, mode) < 0 && errno != EEXIST)
+	if (mkdir(copy, mode) == 0)
+		return GPC_OK;
+	if (errno != EEXIST)
 		return gpc_err_sys(err, "create directory %s", copy);
-	return GPC_OK;
+	if (stat(copy, &st) < 0)
+		return gpc_err_sys(err, "create directory %s", copy);
+	if (S_ISDIR(st.st_mode))
+		return GPC_OK;
+	return gpc_err_set(err, GPC_E_SYSTEM, "%s is there and is no directory", copy);
 }

@@ -41,7 +41,12 @@ void gpc_log_deinit(struct gpc_log *log);
 void gpc_logf(struct gpc_log *log, gpc_level level, const char *module, int32_t pid,
 	      const char *fmt, ...) GPC_PRINTF(5, 6);
 
-#define gpc_log_has(log, lvl) ((log) && (log)->level >= (lvl))
+/* A function, so that gpc_info(&c->log, ...) is no comparison of an address. */
+static inline bool gpc_log_has(const struct gpc_log *log, gpc_level level)
+{
+	return log && log->level >= level;
+}
+
 #define gpc_log_at(log, lvl, module, pid, ...)                        \
 	do {                                                          \
 		if (gpc_log_has(log, lvl))                            \
