@@ -25,8 +25,12 @@ void gpc_out_text(struct gpc_out *o, const char *text);
 void gpc_out_u64(struct gpc_out *o, uint64_t value);
 gpc_status gpc_out_flush(struct gpc_out *o);
 
-/* The text of one frame as .col has it: name, "(module)" for an unknown one,
- * "[unknown]", suffix. */
+/* The frame of a row that has none: its process had more distinct stacks than
+ * the memory limit allows. */
+#define GPC_OVERFLOW_TEXT "[stacks over the memory limit]"
+
+/* The text of one frame as .col has it: function ("[unknown]" for an empty one;
+ * an unknown function has been named by its module before), suffix. */
 void gpc_frame_folded(struct gpc_out *o, const struct gpc_frame_text *f);
 
 /* gProfiler's collapsed format (docs/formats.md): "# " header line, then one line

@@ -17,7 +17,11 @@
  *   R, nP == 0                R as it is
  *   R is only error stacks    perf's stacks, each with every error frame (once)
  *                             put at its root end; dropped when nP == 0
- * An error stack is one whose root-most frame has GPC_FRAME_ERROR and that has
+ *   R has error stacks too    they are no samples: each error frame (once) goes
+ *                             to the root end of R's other stacks
+ * A stack that has an error frame already does not get it again. Odd samples go
+ * by the stacks' values and texts, so the order of the inputs does not matter
+ * for the counts. An error stack is one whose root-most frame has GPC_FRAME_ERROR and that has
  * no other frame. perf NULL: no perf in this profile; all runtimes' stacks as
  * they are, error stacks included. Processes appear in the order perf first
  * reported them, then in the runtimes' order. Equal inputs give equal bytes. */

@@ -27,12 +27,17 @@ void gpc_names_put(struct gpc_names *names); /* NULL is fine */
 uint32_t gpc_names_epoch(const struct gpc_names *names);
 size_t gpc_names_bytes(struct gpc_names *names);
 
-/* 0 for the empty string, and when memory is short. */
+/* Longer texts are cut: they come from files and processes that we don't know. */
+#define GPC_NAMES_LONGEST 16384
+
+/* 0 for the empty string, and when memory is short. A NUL ends s early. */
 gpc_str gpc_names_str(struct gpc_names *names, const char *s, size_t len);
 /* NUL terminated; "" for an unknown number. */
 const char *gpc_names_text(struct gpc_names *names, gpc_str s, size_t *len);
 /* GPC_FRAME_TAG | id; 0 when memory is short. */
 gpc_frame gpc_names_frame(struct gpc_names *names, const struct gpc_frame_entry *entry);
 bool gpc_names_entry(struct gpc_names *names, gpc_frame frame, struct gpc_frame_entry *ret);
+/* The same with its texts, at the cost of one call. */
+bool gpc_names_frame_text(struct gpc_names *names, gpc_frame frame, struct gpc_frame_text *ret);
 
 #endif

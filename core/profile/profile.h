@@ -5,6 +5,7 @@
 #ifndef GPC_PROFILE_PROFILE_H
 #define GPC_PROFILE_PROFILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -48,7 +49,15 @@ void gpc_profile_set_prefix(struct gpc_profile *p, bool metadata_index, bool con
 bool gpc_profile_prefix_index(const struct gpc_profile *p);
 bool gpc_profile_prefix_container(const struct gpc_profile *p);
 
-/* The public reading interface (gpc.profile/1) over these. */
+/* Reading, as gpc.profile/1 describes it: ret->struct_size is the caller's, no
+ * more than that is filled. */
+void gpc_profile_info(const struct gpc_profile *p, struct gpc_profile_info *ret);
+int32_t gpc_profile_frame(const struct gpc_profile *p, gpc_frame f, struct gpc_frame_text *ret);
+int32_t gpc_profile_event(const struct gpc_profile *p, uint32_t index, struct gpc_event *ret);
+int32_t gpc_profile_next(const struct gpc_profile *p, uint64_t *cursor, struct gpc_stack *ret);
+
+/* The public reading interface (gpc.profile/1) over these. Defined in encode/,
+ * since it encodes too. */
 const struct gpc_profile_api *gpc_profile_api_get(void);
 
 #endif

@@ -22,13 +22,15 @@ struct gpc_stack_row {
 	uint64_t value;
 };
 
+/* max_bytes 0: unlimited. Overflow rows (one a process) may go beyond it. */
 gpc_status gpc_stacks_new(size_t max_bytes, struct gpc_stacks **ret, struct gpc_err *err);
 void gpc_stacks_free(struct gpc_stacks *s); /* NULL is fine */
 /* Empties the table and gives memory beyond keep_bytes back. */
 void gpc_stacks_reset(struct gpc_stacks *s, size_t keep_bytes);
 
 /* GPC_E_BUDGET: the cap is reached; the value went to the process's overflow
- * (a row with no frames, n_frames 0). GPC_E_NOMEM: not counted. */
+ * (a row with no frames, n_frames 0). GPC_E_NOMEM: not counted. A value of 0
+ * leaves no row. */
 gpc_status gpc_stacks_add(struct gpc_stacks *s, uint64_t process, const gpc_frame *frames,
 			  uint32_t n_frames, uint64_t value);
 

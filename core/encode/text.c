@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "encode/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool is_continuation(char c)
+{
+	return ((unsigned char)c & 0xC0) == 0x80;
+}
+
+/* How many bytes the lead byte announces; 0: it is none. */
+static size_t sequence_length(unsigned char lead)
+{
+	if (lead < 0x80)
+		return 1;
+	if (lead >= 0xC2 && lead < 0xE0)
+		return 2;
+	if (lead >= 0xE0 && lead < 0xF0)
+		return 3;
+	return lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
+}
+
+size_t gpc_utf8_next(const char *s, uint32_t *ret)
+{
+	static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+	unsigned char lead = (unsigned char)*s;
+	size_t n = sequence_length(lead);
+	uint32_t c;
+
+	*ret = GPC_UTF8_BAD;
+	if (n <= 1) {
+		if (n)
+			*ret = lead;
+		return 1;
+	}
+	c = lead & (0x7Fu >> n);
+	for (size_t i = 1; i < n; i++) {
+		if (!is_continuation(s[i]))
+			return 1;
+		c = c << 6 | ((unsigned char)s[i] & 0x3F);
+	}
+	if (c < smallest[n] || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000))
+		return 1;
+	*ret = c;
+	return n;
+}
+
+static bool is_plain(char c)
+{
+	return c > ' ' && c < 0x7F && c != ';';
+}
+
+/* What a reader of lines might take for a line's end, and what has no glyph. */
+static bool is_space(uint32_t c)
+{
+	return c <= ' ' || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029;
+}
+
+static void put_spaces(struct gpc_out *o, size_t n)
+{
+	while (n--)
+		gpc_out_bytes(o, " ", 1);
+}
+
+bool gpc_out_field(struct gpc_out *o, const char *s)
+{
+	size_t spaces = 0, n;
+	bool begun = false;
+	uint32_t c;
+
+	for (; *s; s += n) {
+		const char *text = s;
+
+		for (n = 0; is_plain(s[n]);)
+			n++;
+		if (!n) {
+			n = gpc_utf8_next(s, &c);
+			if (is_space(c)) {
+				spaces += begun;
+				continue;
+			}
+			if (c == ';')
+				text = "|";
+			else if (c == GPC_UTF8_BAD)
+				text = "\xEF\xBF\xBD";
+		}
+		put_spaces(o, spaces);
+		spaces = 0;
+		begun = true;
+		gpc_out_bytes(o, text, text == s ? n : strlen(text));
+	}
+	return begun;
+}
+
+static bool needs_escape(uint32_t c)
+{
+	return c < ' ' || (c >= 0x7F && c < 0xA0) || c == '"' || c == '\\' || c == '<' ||
+	       c == '>' || c == '&' || c == 0x2028 || c == 0x2029 || c == GPC_UTF8_BAD;
+}
+
+void gpc_out_json(struct gpc_out *o, const char *s)
+{
+	const char *run = s;
+	char escape[8];
+	uint32_t c;
+	size_t n;
+
+	gpc_out_bytes(o, "\"", 1);
+	for (; *s; s += n) {
+		n = gpc_utf8_next(s, &c);
+		if (!needs_escape(c))
+			continue;
+		gpc_out_bytes(o, run, (size_t)(s - run));
+		snprintf(escape, sizeof escape, "\\u%04x", (unsigned)c & 0xFFFF);
+		gpc_out_text(o, escape);
+		run = s + n;
+	}
+	gpc_out_bytes(o, run, (size_t)(s - run));
+	gpc_out_bytes(o, "\"", 1);
+}

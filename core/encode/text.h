@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of unknown origin, made safe for a text format: whatever bytes come
+ * in, valid UTF-8 of one line goes out. */
+#ifndef GPC_ENCODE_TEXT_H
+#define GPC_ENCODE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "encode/encode.h"
+
+#define GPC_UTF8_BAD UINT32_C(0xFFFD)
+
+/* The character at s (not at its NUL) and its length; GPC_UTF8_BAD and 1 for a
+ * byte that begins none. */
+size_t gpc_utf8_next(const char *s, uint32_t *ret);
+
+/* One field of a folded line: ';' becomes '|', line ends and control characters
+ * become spaces, spaces at the ends go, bad bytes become U+FFFD. False when
+ * nothing was left to write. */
+bool gpc_out_field(struct gpc_out *o, const char *s);
+
+/* A JSON string with its quotes that may stand in a <script> element. */
+void gpc_out_json(struct gpc_out *o, const char *s);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/profile.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/vec.h"
+
+/* A cursor of next(): the event above, the row below. */
+#define ROW_BITS 40
+
+struct process {
+	gpc_str comm, container, appid;
+	int32_t pid;
+	uint32_t metadata;
+};
+
+struct event {
+	gpc_str name, unit;
+	struct gpc_stacks *stacks;
+};
+
+struct gpc_profile {
+	atomic_uint refs;
+	struct gpc_names *names;
+	struct gpc_profile_span span;
+	vec(struct process) processes;
+	struct gpc_u64map index; /* process id -> place in processes */
+	vec(struct event) events;
+	char *header;
+	bool prefix_index, prefix_container;
+};
+
+static gpc_status intern(struct gpc_profile *p, const char *text, gpc_str *ret, struct gpc_err *err)
+{
+	size_t len = text ? strlen(text) : 0;
+
+	*ret = len ? gpc_names_str(p->names, text, len) : 0;
+	return len && !*ret ? gpc_err_nomem(err) : GPC_OK;
+}
+
+static const char *text_of(const struct gpc_profile *p, gpc_str s)
+{
+	return gpc_names_text(p->names, s, NULL);
+}
+
+/* The caller's struct may be older or newer than ours. */
+static void fill(void *ret, const void *from, size_t size)
+{
+	uint32_t theirs;
+
+	memcpy(&theirs, ret, sizeof theirs);
+	if (theirs < size)
+		size = theirs;
+	if (size > sizeof theirs)
+		memcpy((char *)ret + sizeof theirs, (const char *)from + sizeof theirs,
+		       size - sizeof theirs);
+}
+
+static gpc_status check_rows(const struct gpc_profile *p, const struct gpc_stacks *stacks,
+			     struct gpc_err *err)
+{
+	uint64_t place;
+
+	for (size_t i = 0; i < gpc_stacks_rows(stacks); i++) {
+		uint64_t process = gpc_stacks_row(stacks, i).process;
+
+		if (!gpc_u64map_get(&p->index, process, &place))
+			return gpc_err_set(err, GPC_E_INTERNAL, "stacks of unknown process %llu",
+					   (unsigned long long)process);
+	}
+	return GPC_OK;
+}
+
+static void fill_stack(const struct gpc_profile *p, uint32_t event, const struct gpc_stack_row *row,
+		       struct gpc_stack *ret)
+{
+	struct gpc_stack stack = {.n_frames = row->n_frames,
+				  .frames = row->frames,
+				  .value = row->value,
+				  .event = event};
+	const struct process *process;
+	uint64_t place = 0;
+
+	gpc_u64map_get(&p->index, row->process, &place);
+	process = &p->processes.at[place];
+	stack.pid = process->pid;
+	stack.comm = text_of(p, process->comm);
+	stack.container = text_of(p, process->container);
+	stack.appid = text_of(p, process->appid);
+	stack.metadata = process->metadata;
+	fill(ret, &stack, sizeof stack);
+}
+
+static void free_stacks(struct gpc_stacks **s)
+{
+	gpc_stacks_free(*s);
+}
+
+gpc_status gpc_profile_new(struct gpc_names *names, const struct gpc_profile_span *span,
+			   struct gpc_profile **ret, struct gpc_err *err)
+{
+	struct gpc_profile *p = calloc(1, sizeof *p);
+
+	if (!p)
+		return gpc_err_nomem(err);
+	atomic_init(&p->refs, 1);
+	p->names = gpc_names_get(names);
+	p->span = *span;
+	p->prefix_index = p->prefix_container = true;
+	*ret = p;
+	return GPC_OK;
+}
+
+struct gpc_profile *gpc_profile_get(struct gpc_profile *p)
+{
+	atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
+	return p;
+}
+
+void gpc_profile_put(struct gpc_profile *p)
+{
+	if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	for (size_t i = 0; i < p->events.n; i++)
+		gpc_stacks_free(p->events.at[i].stacks);
+	vec_deinit(&p->events);
+	vec_deinit(&p->processes);
+	gpc_u64map_deinit(&p->index);
+	free(p->header);
+	gpc_names_put(p->names);
+	free(p);
+}
+
+gpc_status gpc_profile_add_process(struct gpc_profile *p, const struct gpc_profile_process *proc,
+				   struct gpc_err *err)
+{
+	struct process process = {.pid = proc->pid, .metadata = proc->metadata};
+	uint64_t place;
+
+	if (gpc_u64map_get(&p->index, proc->id, &place))
+		return gpc_err_set(err, GPC_E_INTERNAL, "process %llu is there already",
+				   (unsigned long long)proc->id);
+	gpc_try(intern(p, proc->comm, &process.comm, err));
+	gpc_try(intern(p, proc->container, &process.container, err));
+	gpc_try(intern(p, proc->appid, &process.appid, err));
+	if (!vec_reserve(&p->processes, 1) || !gpc_u64map_set(&p->index, proc->id, p->processes.n))
+		return gpc_err_nomem(err);
+	p->processes.at[p->processes.n++] = process;
+	return GPC_OK;
+}
+
+gpc_status gpc_profile_add_event(struct gpc_profile *p, const char *name, const char *unit,
+				 struct gpc_stacks *stacks, struct gpc_err *err)
+{
+	autocall(free_stacks) struct gpc_stacks *taken = stacks;
+	struct event event = {0};
+
+	gpc_try(check_rows(p, stacks, err));
+	gpc_try(intern(p, name, &event.name, err));
+	gpc_try(intern(p, unit, &event.unit, err));
+	if (!vec_reserve(&p->events, 1))
+		return gpc_err_nomem(err);
+	event.stacks = take(taken);
+	p->events.at[p->events.n++] = event;
+	return GPC_OK;
+}
+
+gpc_status gpc_profile_set_header(struct gpc_profile *p, const char *json, struct gpc_err *err)
+{
+	char *copy;
+
+	if (*json != '{' || strpbrk(json, "\r\n"))
+		return gpc_err_set(err, GPC_E_CONFIG, "the header is no JSON object on one line");
+	copy = strdup(json);
+	if (!copy)
+		return gpc_err_nomem(err);
+	free(p->header);
+	p->header = copy;
+	return GPC_OK;
+}
+
+void gpc_profile_set_prefix(struct gpc_profile *p, bool metadata_index, bool container)
+{
+	p->prefix_index = metadata_index;
+	p->prefix_container = container;
+}
+
+bool gpc_profile_prefix_index(const struct gpc_profile *p)
+{
+	return p->prefix_index;
+}
+
+bool gpc_profile_prefix_container(const struct gpc_profile *p)
+{
+	return p->prefix_container;
+}
+
+void gpc_profile_info(const struct gpc_profile *p, struct gpc_profile_info *ret)
+{
+	struct gpc_profile_info info = {
+		.seq = p->span.seq,
+		.begin_unix_ns = p->span.begin_unix_ns,
+		.end_unix_ns = p->span.end_unix_ns,
+		.duration_ns = p->span.duration_ns,
+		.n_events = (uint32_t)p->events.n,
+		.n_processes = (uint32_t)p->processes.n,
+		.samples = p->events.n ? gpc_stacks_total(p->events.at[0].stacks) : 0,
+		.header = p->header ? p->header : "{}",
+	};
+
+	fill(ret, &info, sizeof info);
+}
+
+int32_t gpc_profile_frame(const struct gpc_profile *p, gpc_frame f, struct gpc_frame_text *ret)
+{
+	struct gpc_frame_text text;
+
+	if (!gpc_names_frame_text(p->names, f, &text))
+		return 0;
+	fill(ret, &text, sizeof text);
+	return 1;
+}
+
+int32_t gpc_profile_event(const struct gpc_profile *p, uint32_t index, struct gpc_event *ret)
+{
+	struct gpc_event event = {.id = (uint16_t)index};
+
+	if (index >= p->events.n)
+		return 0;
+	event.name = text_of(p, p->events.at[index].name);
+	event.unit = text_of(p, p->events.at[index].unit);
+	fill(ret, &event, sizeof event);
+	return 1;
+}
+
+int32_t gpc_profile_next(const struct gpc_profile *p, uint64_t *cursor, struct gpc_stack *ret)
+{
+	uint64_t event = *cursor >> ROW_BITS, i = *cursor & ((UINT64_C(1) << ROW_BITS) - 1);
+	struct gpc_stack_row row;
+
+	while (event < p->events.n && i >= gpc_stacks_rows(p->events.at[event].stacks)) {
+		event++;
+		i = 0;
+	}
+	if (event >= p->events.n)
+		return 0;
+	row = gpc_stacks_row(p->events.at[event].stacks, i);
+	*cursor = event << ROW_BITS | (i + 1);
+	fill_stack(p, (uint32_t)event, &row, ret);
+	return 1;
+}
