@@ -6,9 +6,10 @@ import re
 
 import tree
 
-RANK = {"base": 0, "config": 1, "elf": 1, "proc": 2, "sym": 2, "profile": 3,
-        "encode": 4, "plugin": 4, "source": 4, "sink": 4, "health": 4}
-TOP = 5  # files of core/ itself
+# Layers of one rank do not know each other.
+RANK = {"base": 0, "config": 1, "elf": 1, "sym": 2, "proc": 3, "profile": 4,
+        "encode": 5, "plugin": 5, "source": 5, "sink": 5, "health": 5}
+TOP = 6  # files of core/ itself
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">]+)[">]', re.M)
 SPDX = "SPDX-License-Identifier: Apache-2.0"
 
