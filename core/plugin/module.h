@@ -7,7 +7,8 @@
  * and nobody else may write to them (a sticky folder is no excuse); it is an
  * ELF shared object of our class and machine; its note fits (note.h). Only then
  * dlopen(RTLD_NOW | RTLD_LOCAL), the entry, and struct_size checks. A refusal
- * is one sentence: file, reason, remedy. */
+ * is one sentence: file, reason, remedy. Code that has run stays mapped until
+ * the process ends. */
 #ifndef GPC_PLUGIN_MODULE_H
 #define GPC_PLUGIN_MODULE_H
 
@@ -27,8 +28,8 @@ struct gpc_loaded_module {
 	unsigned n_collectors, n_sinks;
 };
 
-struct gpc_refusal { /* a file that was found and refused */
-	char *path, *reason;
+struct gpc_refusal {         /* a file that was found and refused */
+	char *path, *reason; /* the reason names the remedy and does not repeat the path */
 };
 
 struct gpc_modules {
@@ -42,11 +43,14 @@ struct gpc_modules {
 gpc_status gpc_note_read(int fd, struct gpc_note *ret, struct gpc_err *err);
 /* Does this core accept such a note? The text names both versions. */
 gpc_status gpc_note_check(const struct gpc_note *note, struct gpc_err *err);
+/* The same for a core with another version: tests play future cores. */
+gpc_status gpc_note_check_against(const struct gpc_note *note, unsigned major, unsigned minor,
+				  struct gpc_err *err);
 /* Are the file and its parents in safe hands? path is made absolute and free of
  * symlinks first. */
 gpc_status gpc_trust_check(const char *path, struct gpc_err *err);
 
-/* Loads one file. */
+/* Loads one file. The error begins with the path. */
 gpc_status gpc_module_load(const char *path, struct gpc_loaded_module **ret, struct gpc_err *err);
 /* Takes a built-in module's entry (GPC_BUILTIN) through the same checks. */
 gpc_status gpc_module_builtin(gpc_module_entry_fn entry, struct gpc_loaded_module **ret,
@@ -57,6 +61,8 @@ void gpc_module_free(struct gpc_loaded_module *m);
  * is not there is an error only when given by the user (explicit). */
 gpc_status gpc_modules_scan(struct gpc_modules *ms, const char *dir, bool is_explicit,
 			    struct gpc_log *log, struct gpc_err *err);
+/* Takes it, on failure too: a module, collector or sink of such a name is there
+ * already. */
 gpc_status gpc_modules_add(struct gpc_modules *ms, struct gpc_loaded_module *taken,
 			   struct gpc_err *err);
 const struct gpc_loaded_module *gpc_modules_find(const struct gpc_modules *ms, const char *name);
