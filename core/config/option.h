@@ -6,7 +6,11 @@
  * text syntax is that of gProfiler (docs/compatibility.md).
  *
  * Values given earlier than their table is known (a module loaded later) are
- * kept and applied when it is added. One thread. */
+ * kept and applied when it is added. One thread.
+ *
+ * Beyond plugin.h: a GPC_OPT_LIST with bounds is one of whole numbers, a LIST
+ * or STRING with choices takes only those, and a row whose dest is "" has no
+ * key in the run arguments. */
 #ifndef GPC_CONFIG_OPTION_H
 #define GPC_CONFIG_OPTION_H
 
@@ -28,13 +32,16 @@ enum gpc_origin {
 gpc_status gpc_options_new(struct gpc_options **ret, struct gpc_err *err);
 void gpc_options_free(struct gpc_options *o);
 
-/* Adds a table. module: prefix of its names ("" for none). title: heading in
- * help. dest: zeroed struct of at least the size the offsets need, lives as
- * long as o; texts stored there belong to o. Checks the table itself: bad
- * types, defaults that do not parse, a long or short name that is already
- * taken are GPC_E_CONFIG and name the row; nothing is added then. */
+/* Adds a table (borrowed as long as o lives). module: prefix of its names ("" for none). title:
+ * heading in help. dest: zeroed struct of at least the size the offsets need, lives as long as o;
+ * texts stored there belong to o. Checks the table itself: bad types, defaults that do not parse, a
+ * long or short name that is already taken are GPC_E_CONFIG and name the row; nothing is added
+ * then. */
 gpc_status gpc_options_add(struct gpc_options *o, const char *module, const char *title,
 			   const struct gpc_option *table, void *dest, struct gpc_err *err);
+
+/* The bytes of dest that a table needs. */
+size_t gpc_options_bytes(const struct gpc_option *table);
 
 /* The command line without argv[0]. Long names, unambiguous prefixes of them,
  * --opt=value, --opt value, bundled short options, "--". Positional arguments
@@ -52,9 +59,14 @@ gpc_status gpc_options_file(struct gpc_options *o, const char *path, enum gpc_or
 gpc_status gpc_options_file_text(struct gpc_options *o, const char *text, size_t n,
 				 const char *path, enum gpc_origin origin, bool lenient,
 				 struct gpc_err *err);
-/* One value, as if on the command line; name is the long name without "--". */
+/* One value, as if on the command line; name is the long name without "--". A
+ * switch takes NULL or a boolean word. A name that is not known is kept. */
 gpc_status gpc_options_set(struct gpc_options *o, const char *name, const char *value,
 			   enum gpc_origin origin, struct gpc_err *err);
+
+/* GPC_E_CONFIG if a value given by set or a lenient file still has no option
+ * once all tables are there. Variables are not looked at. */
+gpc_status gpc_options_check_known(const struct gpc_options *o, struct gpc_err *err);
 
 /* Drops everything given so far (not the tables): before a second full pass. */
 void gpc_options_reset(struct gpc_options *o);
