@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/thread.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#define STACK_BYTES (512 * 1024)
+
+gpc_status gpc_thread_start(pthread_t *ret, const char *name, void *(*fn)(void *), void *arg,
+			    struct gpc_err *err)
+{
+	pthread_attr_t attr;
+	sigset_t all, old;
+	int failed;
+
+	sigfillset(&all);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	failed = pthread_create(ret, &attr, fn, arg);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	if (failed) {
+		errno = failed;
+		return gpc_err_sys(err, "start thread %s", name);
+	}
+	pthread_setname_np(*ret, name);
+	return GPC_OK;
+}
+
+void gpc_cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attr);
+	pthread_condattr_destroy(&attr);
+}

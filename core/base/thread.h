@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads of the core: named, with all signals blocked (they belong to the
+ * program around us) and a small stack. */
+#ifndef GPC_BASE_THREAD_H
+#define GPC_BASE_THREAD_H
+
+#include <pthread.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "base/err.h"
+
+gpc_status gpc_thread_start(pthread_t *ret, const char *name, void *(*fn)(void *), void *arg,
+			    struct gpc_err *err);
+
+/* A condition whose timed waits take CLOCK_MONOTONIC. */
+void gpc_cond_init(pthread_cond_t *cond);
+
+static inline struct timespec gpc_timespec(uint64_t ns)
+{
+	return (struct timespec){.tv_sec = (time_t)(ns / 1000000000),
+				 .tv_nsec = (long)(ns % 1000000000)};
+}
+
+#endif

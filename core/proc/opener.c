@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proc/opener.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/thread.h"
+#include "proc/root.h"
+
+#define QUEUE_MAX 4096
+
+struct item {
+	uint64_t process;
+	uint64_t start, end;
+	int32_t pid, ppid;
+	uint32_t image; /* 0: the perf map */
+	char *path;     /* of the image, as the target sees it; owned */
+};
+
+struct gpc_opener {
+	struct gpc_images *images;
+	gpc_opener_perf_map_fn fn;
+	void *ctx;
+	struct gpc_log *log;
+	pthread_mutex_t lock;
+	pthread_cond_t work, idle;
+	pthread_t thread;
+	struct item *queue; /* a ring of QUEUE_MAX */
+	size_t head, n;
+	bool is_busy, is_stopping;
+};
+
+static bool offer(struct gpc_opener *o, const struct item *it, int fd)
+{
+	return gpc_images_offer(o->images, it->image, fd);
+}
+
+/* The kernel's own link to the mapped file: right even when the file has been
+ * deleted or replaced. Needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. */
+static bool open_mapped(struct gpc_opener *o, const struct item *it)
+{
+	char path[80];
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", it->pid,
+		 (unsigned long long)it->start, (unsigned long long)it->end);
+	return gpc_regular_open(path, &fd, NULL, NULL) == GPC_OK && offer(o, it, fd);
+}
+
+static bool open_in_root(struct gpc_opener *o, const struct item *it, int32_t pid)
+{
+	int fd;
+
+	return pid > 0 && gpc_root_open(pid, it->path, &fd, NULL, NULL) == GPC_OK &&
+	       offer(o, it, fd);
+}
+
+static void open_image(struct gpc_opener *o, const struct item *it)
+{
+	int fd;
+
+	if (!gpc_images_wants_file(o->images, it->image))
+		return;
+	if (open_mapped(o, it) || open_in_root(o, it, it->pid) || open_in_root(o, it, it->ppid))
+		return;
+	/* Gone already: most short-lived processes live in our own root. */
+	if (gpc_regular_open(it->path, &fd, NULL, NULL) == GPC_OK && offer(o, it, fd))
+		return;
+	gpc_debug(o->log, "proc", "process %d: %s could not be opened: its functions have no names",
+		  it->pid, it->path);
+	gpc_images_give_up(o->images, it->image);
+}
+
+/* Only the target's own user or root can have written a map worth believing. */
+static bool is_trustworthy(int32_t pid, const struct stat *map)
+{
+	char path[40];
+	struct stat proc;
+
+	snprintf(path, sizeof path, "/proc/%d", pid);
+	return map->st_uid == 0 || (stat(path, &proc) == 0 && proc.st_uid == map->st_uid);
+}
+
+static void open_perf_map(struct gpc_opener *o, const struct item *it)
+{
+	char path[64];
+	struct stat st;
+	int32_t inner = gpc_ns_pid(it->pid);
+	int fd = -1;
+
+	if (!inner)
+		return;
+	snprintf(path, sizeof path, "/tmp/perf-%d.map", inner);
+	if (gpc_root_open(it->pid, path, &fd, &st, NULL) < 0)
+		return;
+	if (is_trustworthy(it->pid, &st)) {
+		o->fn(o->ctx, it->process, fd);
+		return;
+	}
+	gpc_warn(o->log, "proc", "process %d: %s belongs to another user: not read", it->pid, path);
+	close(fd);
+}
+
+static bool next_item(struct gpc_opener *o, struct item *ret)
+{
+	autolock(&o->lock);
+
+	o->is_busy = false;
+	while (!o->n && !o->is_stopping) {
+		pthread_cond_broadcast(&o->idle);
+		pthread_cond_wait(&o->work, &o->lock);
+	}
+	if (o->is_stopping)
+		return false;
+	*ret = o->queue[o->head];
+	o->head = (o->head + 1) % QUEUE_MAX;
+	o->n--;
+	o->is_busy = true;
+	return true;
+}
+
+static void *run(void *arg)
+{
+	struct gpc_opener *o = arg;
+	struct item it;
+
+	while (next_item(o, &it)) {
+		if (it.image)
+			open_image(o, &it);
+		else
+			open_perf_map(o, &it);
+		free(it.path);
+	}
+	return NULL;
+}
+
+gpc_status gpc_opener_new(struct gpc_images *images, gpc_opener_perf_map_fn fn, void *ctx,
+			  struct gpc_log *log, struct gpc_opener **ret, struct gpc_err *err)
+{
+	struct gpc_opener *o = calloc(1, sizeof *o);
+
+	if (!o || !(o->queue = calloc(QUEUE_MAX, sizeof *o->queue))) {
+		free(o);
+		return gpc_err_nomem(err);
+	}
+	o->images = images;
+	o->fn = fn;
+	o->ctx = ctx;
+	o->log = log;
+	pthread_mutex_init(&o->lock, NULL);
+	gpc_cond_init(&o->work);
+	gpc_cond_init(&o->idle);
+	if (gpc_thread_start(&o->thread, "gpc-open", run, o, err) < 0) {
+		free(o->queue);
+		free(o);
+		return GPC_E_SYSTEM;
+	}
+	*ret = o;
+	return GPC_OK;
+}
+
+void gpc_opener_free(struct gpc_opener *o)
+{
+	if (!o)
+		return;
+	pthread_mutex_lock(&o->lock);
+	o->is_stopping = true;
+	pthread_cond_signal(&o->work);
+	pthread_mutex_unlock(&o->lock);
+	pthread_join(o->thread, NULL);
+	for (; o->n; o->n--, o->head = (o->head + 1) % QUEUE_MAX)
+		free(o->queue[o->head].path);
+	pthread_cond_destroy(&o->work);
+	pthread_cond_destroy(&o->idle);
+	pthread_mutex_destroy(&o->lock);
+	free(o->queue);
+	free(o);
+}
+
+static void put(struct gpc_opener *o, const struct item *it)
+{
+	bool is_full;
+
+	pthread_mutex_lock(&o->lock);
+	is_full = o->n == QUEUE_MAX;
+	if (!is_full) {
+		o->queue[(o->head + o->n++) % QUEUE_MAX] = *it;
+		pthread_cond_signal(&o->work);
+	}
+	pthread_mutex_unlock(&o->lock);
+	if (is_full)
+		free(it->path);
+	if (is_full && it->image) {
+		gpc_warn(o->log, "proc", "too many new files at once: some functions get no names");
+		gpc_images_give_up(o->images, it->image);
+	}
+}
+
+void gpc_opener_file(struct gpc_opener *o, uint32_t image, const struct gpc_process *p,
+		     const struct gpc_area *area)
+{
+	struct item it = {.process = p->id,
+			  .start = area->start,
+			  .end = area->end,
+			  .pid = p->pid,
+			  .ppid = p->ppid,
+			  .image = image};
+
+	put(o, &it);
+}
+
+void gpc_opener_perf_map(struct gpc_opener *o, const struct gpc_process *p)
+{
+	struct item it = {.process = p->id, .pid = p->pid, .ppid = p->ppid};
+
+	put(o, &it);
+}
+
+void gpc_opener_settle(struct gpc_opener *o, uint64_t timeout_ns)
+{
+	struct timespec until = gpc_timespec(gpc_now_ns() + timeout_ns);
+	autolock(&o->lock);
+
+	while ((o->n || o->is_busy) &&
+	       pthread_cond_timedwait(&o->idle, &o->lock, &until) != ETIMEDOUT)
+		;
+}

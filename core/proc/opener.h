@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens files of targets while their processes live, on a thread of its own: a
+ * file on a dead network server must not hold up the reader of samples. */
+#ifndef GPC_PROC_OPENER_H
+#define GPC_PROC_OPENER_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "proc/table.h"
+#include "sym/images.h"
+
+struct gpc_opener;
+
+/* Called on the opener's thread with the perf map of a process; takes fd. */
+typedef void (*gpc_opener_perf_map_fn)(void *ctx, uint64_t process, int fd);
+
+gpc_status gpc_opener_new(struct gpc_images *images, gpc_opener_perf_map_fn fn, void *ctx,
+			  struct gpc_log *log, struct gpc_opener **ret, struct gpc_err *err);
+/* Waits for the file being opened, forgets the others. NULL is fine. */
+void gpc_opener_free(struct gpc_opener *o);
+
+/* Neither blocks. A full queue gives the image up, which shows as its module's
+ * name in the profile. */
+void gpc_opener_file(struct gpc_opener *o, uint32_t image, const struct gpc_process *p,
+		     const struct gpc_area *area);
+void gpc_opener_perf_map(struct gpc_opener *o, const struct gpc_process *p);
+
+/* Waits until the queue is empty, at most timeout_ns. */
+void gpc_opener_settle(struct gpc_opener *o, uint64_t timeout_ns);
+
+#endif

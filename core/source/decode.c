@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source/decode.h"
+
+#include <string.h>
+
+/* A reader over the record's bytes; going past the end sets bad and gives 0. */
+struct cursor {
+	const uint8_t *at, *end;
+	bool bad;
+};
+
+static uint64_t u64(struct cursor *c)
+{
+	uint64_t v = 0;
+
+	if (c->end - c->at < 8) {
+		c->bad = true;
+		return 0;
+	}
+	memcpy(&v, c->at, 8);
+	c->at += 8;
+	return v;
+}
+
+static uint32_t u32(struct cursor *c)
+{
+	uint32_t v = 0;
+
+	if (c->end - c->at < 4) {
+		c->bad = true;
+		return 0;
+	}
+	memcpy(&v, c->at, 4);
+	c->at += 4;
+	return v;
+}
+
+/* A text that must end before the record does. */
+static const char *text(struct cursor *c)
+{
+	const char *s = (const char *)c->at;
+	size_t n = strnlen(s, (size_t)(c->end - c->at));
+
+	if (c->at + n >= c->end) {
+		c->bad = true;
+		return "";
+	}
+	c->at += n + 1;
+	return s;
+}
+
+static void skip(struct cursor *c, size_t n)
+{
+	if ((size_t)(c->end - c->at) < n)
+		c->bad = true;
+	else
+		c->at += n;
+}
+
+static void decode_callchain(struct cursor *c, struct gpc_perf_sample *s)
+{
+	uint64_t n = u64(c);
+
+	if (n > (uint64_t)(c->end - c->at) / 8) {
+		c->bad = true;
+		return;
+	}
+	s->ips = (const uint64_t *)(const void *)c->at;
+	s->n_ips = (uint32_t)n;
+	c->at += n * 8;
+}
+
+/* Fields between the callchain and the cgroup that we may ask for. */
+static void skip_regs_and_stack(struct cursor *c, uint64_t type)
+{
+	if (type & PERF_SAMPLE_RAW) {
+		uint32_t n = u32(c);
+		skip(c, n);
+	}
+	/* REGS_USER and STACK_USER are not asked for in this version. */
+}
+
+static void decode_sample(struct cursor *c, uint64_t type, struct gpc_perf_record *r)
+{
+	struct gpc_perf_sample *s = &r->sample;
+
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		r->id = u64(c);
+	if (type & PERF_SAMPLE_IP)
+		s->ip = u64(c);
+	if (type & PERF_SAMPLE_TID) {
+		r->pid = u32(c);
+		r->tid = u32(c);
+	}
+	if (type & PERF_SAMPLE_TIME)
+		r->time = u64(c);
+	if (type & PERF_SAMPLE_ADDR)
+		u64(c);
+	if (type & PERF_SAMPLE_ID)
+		r->id = u64(c);
+	if (type & PERF_SAMPLE_STREAM_ID)
+		u64(c);
+	if (type & PERF_SAMPLE_CPU) {
+		r->cpu = u32(c);
+		u32(c);
+	}
+	if (type & PERF_SAMPLE_PERIOD)
+		s->period = u64(c);
+	if (type & PERF_SAMPLE_CALLCHAIN)
+		decode_callchain(c, s);
+	skip_regs_and_stack(c, type);
+	if (type & PERF_SAMPLE_CGROUP)
+		s->cgroup = u64(c);
+}
+
+/* Bytes of the sample_id trailer of records that are no samples. */
+static size_t trailer_size(uint64_t type)
+{
+	size_t n = 0;
+
+	n += type & PERF_SAMPLE_TID ? 8 : 0;
+	n += type & PERF_SAMPLE_TIME ? 8 : 0;
+	n += type & PERF_SAMPLE_ID ? 8 : 0;
+	n += type & PERF_SAMPLE_STREAM_ID ? 8 : 0;
+	n += type & PERF_SAMPLE_CPU ? 8 : 0;
+	n += type & PERF_SAMPLE_IDENTIFIER ? 8 : 0;
+	return n;
+}
+
+/* pid and tid of the trailer say who was running, which the record's own
+ * fields mostly overrule. */
+static void decode_trailer(struct cursor *c, uint64_t type, struct gpc_perf_record *r)
+{
+	if (type & PERF_SAMPLE_TID) {
+		r->pid = u32(c);
+		r->tid = u32(c);
+	}
+	if (type & PERF_SAMPLE_TIME)
+		r->time = u64(c);
+	if (type & PERF_SAMPLE_ID)
+		r->id = u64(c);
+	if (type & PERF_SAMPLE_STREAM_ID)
+		u64(c);
+	if (type & PERF_SAMPLE_CPU) {
+		r->cpu = u32(c);
+		u32(c);
+	}
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		r->id = u64(c);
+}
+
+static void decode_mmap2_file(struct cursor *c, struct gpc_perf_record *r)
+{
+	struct gpc_perf_mmap *m = &r->mmap;
+
+	if (r->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
+		uint8_t head[4];
+
+		memset(head, 0, sizeof head);
+		if (c->end - c->at >= 24) {
+			memcpy(head, c->at, 4);
+			memcpy(m->build_id, c->at + 4, sizeof m->build_id);
+		}
+		skip(c, 24);
+		m->build_id_len = head[0] <= sizeof m->build_id ? head[0] : 0;
+		return;
+	}
+	m->dev_major = u32(c);
+	m->dev_minor = u32(c);
+	m->inode = u64(c);
+	m->generation = u64(c);
+}
+
+static void decode_mmap(struct cursor *c, struct gpc_perf_record *r)
+{
+	struct gpc_perf_mmap *m = &r->mmap;
+
+	r->pid = u32(c);
+	r->tid = u32(c);
+	m->start = u64(c);
+	m->length = u64(c);
+	m->offset = u64(c);
+	if (r->type == PERF_RECORD_MMAP2) {
+		decode_mmap2_file(c, r);
+		m->prot = u32(c);
+		m->flags = u32(c);
+	}
+	m->path = text(c);
+}
+
+static void decode_task(struct cursor *c, struct gpc_perf_record *r)
+{
+	r->pid = u32(c);
+	r->task.ppid = u32(c);
+	r->tid = u32(c);
+	r->task.ptid = u32(c);
+}
+
+static void decode_body(struct cursor *c, struct gpc_perf_record *r)
+{
+	switch (r->type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		decode_mmap(c, r);
+		break;
+	case PERF_RECORD_COMM:
+		r->pid = u32(c);
+		r->tid = u32(c);
+		r->comm = text(c);
+		break;
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		decode_task(c, r);
+		break;
+	case PERF_RECORD_LOST:
+		u64(c);
+		r->lost = u64(c);
+		break;
+	case PERF_RECORD_LOST_SAMPLES:
+		r->lost = u64(c);
+		break;
+	case PERF_RECORD_CGROUP:
+		r->cgroup.id = u64(c);
+		r->cgroup.path = text(c);
+		break;
+	case PERF_RECORD_KSYMBOL:
+		r->ksymbol.address = u64(c);
+		r->ksymbol.length = u32(c);
+		u32(c);
+		r->ksymbol.name = text(c);
+		break;
+	default:
+		break;
+	}
+}
+
+bool gpc_perf_decode(const void *record, size_t size, const struct gpc_perf_format *format,
+		     struct gpc_perf_record *ret)
+{
+	struct perf_event_header head;
+	struct cursor body = {.at = record};
+	struct cursor trailer = {0};
+	size_t n = 0;
+
+	if (size < sizeof head)
+		return false;
+	memcpy(&head, record, sizeof head);
+	if (head.size < sizeof head || head.size > size)
+		return false;
+	memset(ret, 0, sizeof *ret);
+	ret->type = head.type;
+	ret->misc = head.misc;
+	ret->size = head.size;
+	ret->pid = ret->tid = ret->cpu = UINT32_MAX;
+	body.end = body.at + head.size;
+	body.at += sizeof head;
+	if (head.type == PERF_RECORD_SAMPLE) {
+		decode_sample(&body, format->sample_type, ret);
+		return !body.bad;
+	}
+	n = format->sample_id_all ? trailer_size(format->sample_type) : 0;
+	if (n > (size_t)(body.end - body.at))
+		return false;
+	trailer.at = body.end - n;
+	trailer.end = body.end;
+	body.end -= n;
+	decode_trailer(&trailer, format->sample_type, ret);
+	decode_body(&body, ret);
+	return !body.bad && !trailer.bad;
+}
+
+size_t gpc_perf_time_offset(const struct perf_event_header *head,
+			    const struct gpc_perf_format *format)
+{
+	uint64_t type = format->sample_type;
+	size_t at = sizeof *head;
+
+	if (!(type & PERF_SAMPLE_TIME))
+		return 0;
+	if (head->type == PERF_RECORD_SAMPLE) {
+		at += type & PERF_SAMPLE_IDENTIFIER ? 8 : 0;
+		at += type & PERF_SAMPLE_IP ? 8 : 0;
+		at += type & PERF_SAMPLE_TID ? 8 : 0;
+		return at + 8 <= head->size ? at : 0;
+	}
+	if (!format->sample_id_all || head->size < sizeof *head + trailer_size(type))
+		return 0;
+	return head->size - trailer_size(type) + (type & PERF_SAMPLE_TID ? 8 : 0);
+}

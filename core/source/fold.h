@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Turns the addresses of one sample into raw frames (frames.h), leaf first. */
+#ifndef GPC_SOURCE_FOLD_H
+#define GPC_SOURCE_FOLD_H
+
+#include "proc/table.h"
+#include "source/decode.h"
+
+#define GPC_FOLD_MAX 512 /* frames; the kernel gives at most 127 by default */
+
+struct gpc_folded {
+	uint32_t n;
+	bool has_jit; /* some frame has no file behind it */
+	gpc_frame frames[GPC_FOLD_MAX];
+};
+
+void gpc_fold(struct gpc_table *t, struct gpc_process *p, const struct gpc_perf_sample *s,
+	      struct gpc_folded *ret);
+
+#endif

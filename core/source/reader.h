@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All perf rings of a core, read as one stream in the order of time. A stream
+ * is one request (a sampling event, or side-band only), open on every CPU, or
+ * for some processes and what they start on every CPU. CPUs that come and go
+ * are followed.
+ *
+ * No thread of its own and no lock: the owner calls from one thread at a time. */
+#ifndef GPC_SOURCE_READER_H
+#define GPC_SOURCE_READER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "source/decode.h"
+#include "source/events.h"
+
+struct gpc_reader;
+
+struct gpc_reader_visitor {
+	void *ctx;
+	void (*record)(void *ctx, const struct gpc_perf_record *r, uint32_t stream);
+	/* Optional: the record's bytes before decoding. */
+	void (*raw)(void *ctx, const void *bytes, size_t n, uint32_t stream,
+		    const struct gpc_perf_format *format);
+};
+
+gpc_status gpc_reader_new(struct gpc_log *log, struct gpc_reader **ret, struct gpc_err *err);
+/* Closes everything. NULL is fine. */
+void gpc_reader_free(struct gpc_reader *r);
+
+/* Opens and enables a stream. pids NULL: system-wide. Processes of pids that
+ * have gone are skipped; when none is left that is GPC_E_GONE. */
+gpc_status gpc_reader_open(struct gpc_reader *r, const struct gpc_perf_request *req,
+			   const int32_t *pids, uint32_t n_pids, uint32_t *ret_stream,
+			   struct gpc_err *err);
+/* Records still in the stream's rings are dropped. */
+void gpc_reader_close(struct gpc_reader *r, uint32_t stream);
+
+/* Polls readable when a ring has reached its wake-up mark. */
+int gpc_reader_fd(const struct gpc_reader *r);
+
+/* Visits all records older than until_ns, in order; what a CPU published late
+ * comes with the next call. Returns the number of records. */
+uint64_t gpc_reader_drain(struct gpc_reader *r, uint64_t until_ns,
+			  const struct gpc_reader_visitor *v);
+
+/* Opens rings on CPUs that came, lets go of those that went. Cheap. */
+void gpc_reader_follow_cpus(struct gpc_reader *r);
+
+struct gpc_reader_stats {
+	uint32_t rings, cpus;
+	uint64_t ring_bytes; /* locked memory */
+	bool no_kernel;      /* of the stream: the kernel's part could not be had */
+};
+void gpc_reader_stats(const struct gpc_reader *r, uint32_t stream, struct gpc_reader_stats *ret);
+
+#endif

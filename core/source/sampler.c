@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source/sampler.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/thread.h"
+#include "base/vec.h"
+#include "proc/opener.h"
+#include "source/fold.h"
+#include "source/rawfile.h"
+#include "source/reader.h"
+#include "source/sideband.h"
+
+#define TICK_MS      250                 /* rings are drained at least so often */
+#define CALM_NS      (10 * GPC_MS_NS)    /* and by wake-ups at most every 10 ms */
+#define SLACK_NS     (2 * GPC_MS_NS)     /* a CPU may publish a record so late */
+#define CPUS_NS      (2 * GPC_SECOND_NS) /* CPUs are counted so often */
+#define SYMBOL_BYTES (6u << 20)
+#define OPEN_FILES   128
+#define KEEP_BYTES   (256u << 10) /* of an empty table */
+
+struct stream {
+	uint32_t ring; /* the reader's number for it */
+	bool is_open;
+	uint64_t samples, lost, throttled;
+	struct gpc_stacks *now, *aside;
+};
+
+struct gpc_sampler {
+	struct gpc_sampler_config config;
+	struct gpc_log *log;
+	struct gpc_images *images;
+	struct gpc_kernel_syms *kernel;
+	struct gpc_opener *opener;
+	struct gpc_rawfile *rawfile;
+
+	pthread_mutex_t lock; /* covers what follows */
+	struct gpc_table *table;
+	struct gpc_reader *reader;
+	vec(struct stream) streams;
+	uint32_t window;
+	uint64_t limit_ns; /* samples from here on belong to the next window */
+	uint64_t window_samples, cpus_due_ns;
+	bool kernel_changed, has_sideband;
+	struct gpc_folded folded;
+
+	pthread_t thread;
+	int stop_fd;
+	bool is_running;
+};
+
+/* ---- what the table asks for --------------------------------------------- */
+
+static void need_file(void *ctx, uint32_t image, const struct gpc_process *p,
+		      const struct gpc_area *area)
+{
+	struct gpc_sampler *s = ctx;
+
+	gpc_opener_file(s->opener, image, p, area);
+}
+
+static void need_perf_map(void *ctx, const struct gpc_process *p)
+{
+	struct gpc_sampler *s = ctx;
+
+	gpc_opener_perf_map(s->opener, p);
+}
+
+static void on_changed(void *ctx, const struct gpc_process *p, uint32_t kind)
+{
+	struct gpc_sampler *s = ctx;
+
+	if (s->config.changed)
+		s->config.changed(s->config.ctx, p, kind);
+}
+
+static void on_perf_map(void *ctx, uint64_t process, int fd)
+{
+	struct gpc_sampler *s = ctx;
+	struct gpc_process *p;
+	autolock(&s->lock);
+
+	p = gpc_table_by_id(s->table, process);
+	if (!p || p->perf_map_fd >= 0)
+		close(fd);
+	else
+		p->perf_map_fd = fd;
+}
+
+/* ---- records --------------------------------------------------------------- */
+
+static struct stream *stream_of(struct gpc_sampler *s, uint32_t ring)
+{
+	for (size_t i = 0; i < s->streams.n; i++)
+		if (s->streams.at[i].is_open && s->streams.at[i].ring == ring)
+			return &s->streams.at[i];
+	return NULL;
+}
+
+static void count_sample(struct gpc_sampler *s, struct stream *st, const struct gpc_perf_record *r)
+{
+	struct gpc_process *p = gpc_table_sampled(s->table, (int32_t)r->pid, s->window);
+
+	st->samples++;
+	s->window_samples++;
+	if (!p)
+		return;
+	gpc_fold(s->table, p, &r->sample, &s->folded);
+	gpc_stacks_add(st->now, p->id, s->folded.frames, s->folded.n, 1);
+	if (s->folded.has_jit && !p->has_jit && !p->is_kernel) {
+		p->has_jit = true;
+		need_perf_map(s, p);
+	}
+}
+
+static void count_lost(struct gpc_sampler *s, struct stream *st, const struct gpc_perf_record *r)
+{
+	if (st)
+		st->lost += r->lost;
+	gpc_warn(s->log, "source", "perf lost %llu %s: the machine is faster than we read",
+		 (unsigned long long)r->lost, st ? "samples" : "process events");
+	if (r->type == PERF_RECORD_LOST)
+		gpc_table_distrust(s->table);
+}
+
+static void on_record(void *ctx, const struct gpc_perf_record *r, uint32_t ring)
+{
+	struct gpc_sampler *s = ctx;
+	struct stream *st = stream_of(s, ring);
+
+	switch (r->type) {
+	case PERF_RECORD_SAMPLE:
+		if (st)
+			count_sample(s, st, r);
+		break;
+	case PERF_RECORD_LOST:
+	case PERF_RECORD_LOST_SAMPLES:
+		count_lost(s, st, r);
+		break;
+	case PERF_RECORD_THROTTLE:
+		if (st)
+			st->throttled++;
+		break;
+	default:
+		if (gpc_sideband_apply(s->table, r))
+			s->kernel_changed = true;
+		break;
+	}
+}
+
+static void on_raw(void *ctx, const void *bytes, size_t n, uint32_t ring,
+		   const struct gpc_perf_format *format)
+{
+	struct gpc_sampler *s = ctx;
+
+	gpc_rawfile_put(s->rawfile, bytes, n, ring, format);
+}
+
+/* ---- the thread ------------------------------------------------------------ */
+
+static void drain(struct gpc_sampler *s, uint64_t until_ns)
+{
+	struct gpc_reader_visitor v = {.ctx = s,
+				       .record = on_record,
+				       .raw = s->rawfile ? on_raw : NULL};
+
+	gpc_reader_drain(s->reader, until_ns, &v);
+}
+
+static void tick(struct gpc_sampler *s)
+{
+	uint64_t now = gpc_now_ns();
+	uint64_t until = now - SLACK_NS;
+	autolock(&s->lock);
+
+	drain(s, until < s->limit_ns ? until : s->limit_ns);
+	if (now >= s->cpus_due_ns) {
+		gpc_reader_follow_cpus(s->reader);
+		s->cpus_due_ns = now + CPUS_NS;
+	}
+}
+
+static void *run(void *arg)
+{
+	struct gpc_sampler *s = arg;
+	struct pollfd fds[2] = {{.fd = s->stop_fd, .events = POLLIN},
+				{.fd = gpc_reader_fd(s->reader), .events = POLLIN}};
+
+	while (!(fds[0].revents & POLLIN)) {
+		int n = poll(fds, 2, TICK_MS);
+
+		if (n < 0 && errno != EINTR)
+			break;
+		tick(s);
+		/* A busy side-band is read in batches. */
+		if (n > 0 && !(fds[0].revents & POLLIN))
+			poll(fds, 1, CALM_NS / GPC_MS_NS);
+	}
+	return NULL;
+}
+
+/* ---- life ------------------------------------------------------------------ */
+
+static gpc_status build(struct gpc_sampler *s, struct gpc_err *err)
+{
+	struct gpc_images_limits limits = {.symbol_bytes = SYMBOL_BYTES, .max_files = OPEN_FILES};
+	struct gpc_table_needs needs = {.ctx = s,
+					.file = need_file,
+					.perf_map = need_perf_map,
+					.changed = on_changed};
+
+	s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (s->stop_fd < 0)
+		return gpc_err_sys(err, "eventfd");
+	gpc_try(gpc_images_new(&limits, s->log, &s->images, err));
+	gpc_try(gpc_kernel_syms_new("/proc/kallsyms", &s->kernel, err));
+	gpc_try(gpc_table_new("/proc", s->images, &needs, s->log, &s->table, err));
+	gpc_try(gpc_reader_new(s->log, &s->reader, err));
+	gpc_try(gpc_opener_new(s->images, on_perf_map, s, s->log, &s->opener, err));
+	if (s->config.raw_path)
+		gpc_try(gpc_rawfile_new(s->config.raw_path, &s->rawfile, err));
+	return GPC_OK;
+}
+
+gpc_status gpc_sampler_new(const struct gpc_sampler_config *config, struct gpc_log *log,
+			   struct gpc_sampler **ret, struct gpc_err *err)
+{
+	struct gpc_sampler *s = calloc(1, sizeof *s);
+	gpc_status st;
+
+	if (!s)
+		return gpc_err_nomem(err);
+	s->config = *config;
+	s->log = log;
+	s->limit_ns = UINT64_MAX;
+	pthread_mutex_init(&s->lock, NULL);
+	st = build(s, err);
+	if (st < 0) {
+		gpc_sampler_free(s);
+		return st;
+	}
+	*ret = s;
+	return GPC_OK;
+}
+
+void gpc_sampler_free(struct gpc_sampler *s)
+{
+	uint64_t one = 1;
+
+	if (!s)
+		return;
+	if (s->is_running && write(s->stop_fd, &one, sizeof one) == sizeof one)
+		pthread_join(s->thread, NULL);
+	gpc_opener_free(s->opener);
+	for (size_t i = 0; i < s->streams.n; i++) {
+		gpc_stacks_free(s->streams.at[i].now);
+		gpc_stacks_free(s->streams.at[i].aside);
+	}
+	vec_deinit(&s->streams);
+	gpc_reader_free(s->reader);
+	gpc_table_free(s->table);
+	gpc_kernel_syms_free(s->kernel);
+	gpc_images_free(s->images);
+	gpc_rawfile_free(s->rawfile);
+	if (s->stop_fd >= 0)
+		close(s->stop_fd);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+static void open_sideband(struct gpc_sampler *s)
+{
+	struct gpc_perf_request req = {.name = "process events", .sideband = true, .wake_bytes = 1};
+	struct gpc_err err;
+	uint32_t ring;
+	autolock(&s->lock);
+
+	/* With --pids the sampling events carry it, for those processes only. */
+	if (s->config.n_pids)
+		return;
+	if (gpc_reader_open(s->reader, &req, NULL, 0, &ring, &err) == GPC_OK)
+		s->has_sideband = true;
+	else
+		gpc_warn(s->log, "source",
+			 "process events cannot be had (%s): processes that live shorter than a "
+			 "window may lack names",
+			 err.text);
+}
+
+gpc_status gpc_sampler_start(struct gpc_sampler *s, uint64_t end_ns, struct gpc_err *err)
+{
+	s->limit_ns = end_ns;
+	open_sideband(s);
+	gpc_try(gpc_thread_start(&s->thread, "gpc-source", run, s, err));
+	s->is_running = true;
+	return GPC_OK;
+}
+
+bool gpc_sampler_has_sideband(const struct gpc_sampler *s)
+{
+	return s->has_sideband;
+}
+
+/* ---- streams --------------------------------------------------------------- */
+
+static gpc_status open_one(struct gpc_sampler *s, const struct gpc_perf_request *wanted,
+			   uint32_t *ret_ring, struct gpc_err *err)
+{
+	struct gpc_perf_request req = *wanted;
+
+	req.samples = true;
+	req.sideband = req.inherit = s->config.n_pids > 0;
+	req.wake_bytes = 16384;
+	gpc_try(gpc_perf_probe(&req, err));
+	autolock(&s->lock);
+	return gpc_reader_open(s->reader, &req, s->config.pids, s->config.n_pids, ret_ring, err);
+}
+
+static gpc_status add_stream(struct gpc_sampler *s, uint32_t ring, uint32_t *ret,
+			     struct gpc_err *err)
+{
+	struct stream st = {.ring = ring, .is_open = true};
+	autolock(&s->lock);
+
+	if (gpc_stacks_new(s->config.stack_bytes, &st.now, err) < 0 ||
+	    gpc_stacks_new(s->config.stack_bytes, &st.aside, err) < 0 ||
+	    !vec_push(&s->streams, st)) {
+		gpc_stacks_free(st.now);
+		gpc_stacks_free(st.aside);
+		gpc_reader_close(s->reader, ring);
+		return gpc_err_nomem(err);
+	}
+	*ret = (uint32_t)s->streams.n - 1;
+	return GPC_OK;
+}
+
+gpc_status gpc_sampler_open(struct gpc_sampler *s, const struct gpc_perf_request *candidates,
+			    uint32_t n, uint32_t *ret_stream, uint32_t *ret_index,
+			    struct gpc_err *err)
+{
+	gpc_status st = gpc_err_set(err, GPC_E_CONFIG, "no event was asked for");
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t ring = 0;
+
+		st = open_one(s, &candidates[i], &ring, err);
+		if (st < 0) {
+			gpc_debug(s->log, "source", "%s", err ? err->text : "");
+			continue;
+		}
+		*ret_index = i;
+		return add_stream(s, ring, ret_stream, err);
+	}
+	return st;
+}
+
+void gpc_sampler_close(struct gpc_sampler *s, uint32_t stream)
+{
+	autolock(&s->lock);
+
+	if (stream >= s->streams.n || !s->streams.at[stream].is_open)
+		return;
+	gpc_reader_close(s->reader, s->streams.at[stream].ring);
+	s->streams.at[stream].is_open = false;
+}
+
+void gpc_sampler_stats(struct gpc_sampler *s, uint32_t stream, struct gpc_stream_stats *ret)
+{
+	struct gpc_reader_stats reader;
+	const struct stream *st;
+	autolock(&s->lock);
+
+	memset(ret, 0, sizeof *ret);
+	if (stream >= s->streams.n)
+		return;
+	st = &s->streams.at[stream];
+	gpc_reader_stats(s->reader, st->ring, &reader);
+	ret->samples = st->samples;
+	ret->lost = st->lost;
+	ret->throttled = st->throttled;
+	ret->cpus = reader.cpus;
+	ret->no_kernel = reader.no_kernel;
+	ret->ring_bytes = reader.ring_bytes;
+}
+
+/* ---- windows --------------------------------------------------------------- */
+
+static void wait_until(uint64_t ns)
+{
+	struct timespec until = gpc_timespec(ns);
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+		;
+}
+
+void gpc_sampler_cut(struct gpc_sampler *s, uint64_t end_ns, uint64_t next_end_ns)
+{
+	wait_until(end_ns + SLACK_NS);
+	autolock(&s->lock);
+
+	drain(s, end_ns);
+	for (size_t i = 0; i < s->streams.n; i++) {
+		struct stream *st = &s->streams.at[i];
+		struct gpc_stacks *cut = st->now;
+
+		st->now = st->aside;
+		st->aside = cut;
+	}
+	s->window++;
+	s->window_samples = 0;
+	s->limit_ns = next_end_ns;
+	if (s->kernel_changed)
+		gpc_kernel_syms_stale(s->kernel);
+	s->kernel_changed = false;
+}
+
+struct gpc_stacks *gpc_sampler_take(struct gpc_sampler *s, uint32_t stream)
+{
+	autolock(&s->lock);
+
+	return stream < s->streams.n ? s->streams.at[stream].aside : NULL;
+}
+
+void gpc_sampler_give_back(struct gpc_sampler *s, uint32_t stream)
+{
+	autolock(&s->lock);
+
+	if (stream < s->streams.n)
+		gpc_stacks_reset(s->streams.at[stream].aside, KEEP_BYTES);
+}
+
+static bool keep_image(void *ctx, uint32_t image)
+{
+	uint64_t unused;
+
+	return gpc_u64map_get(ctx, image, &unused);
+}
+
+void gpc_sampler_trim(struct gpc_sampler *s, uint64_t end_ns)
+{
+	struct gpc_u64map used = {0};
+	autolock(&s->lock);
+
+	gpc_table_trim(s->table, s->window - 1, end_ns);
+	if (gpc_table_images(s->table, &used))
+		gpc_images_trim(s->images, keep_image, &used);
+	gpc_u64map_deinit(&used);
+}
+
+/* ---- the table ------------------------------------------------------------- */
+
+void gpc_sampler_lock(struct gpc_sampler *s)
+{
+	pthread_mutex_lock(&s->lock);
+}
+
+void gpc_sampler_unlock(struct gpc_sampler *s)
+{
+	pthread_mutex_unlock(&s->lock);
+}
+
+struct gpc_table *gpc_sampler_table(struct gpc_sampler *s)
+{
+	return s->table;
+}
+
+struct gpc_images *gpc_sampler_images(struct gpc_sampler *s)
+{
+	return s->images;
+}
+
+struct gpc_kernel_syms *gpc_sampler_kernel(struct gpc_sampler *s)
+{
+	return s->kernel;
+}
+
+void gpc_sampler_settle(struct gpc_sampler *s, uint64_t timeout_ns)
+{
+	gpc_opener_settle(s->opener, timeout_ns);
+}
+
+uint64_t gpc_sampler_progress(struct gpc_sampler *s)
+{
+	autolock(&s->lock);
+
+	return s->window_samples;
+}

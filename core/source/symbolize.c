@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source/symbolize.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "proc/root.h"
+#include "source/fold.h"
+#include "source/frames.h"
+#include "sym/demangle.h"
+#include "sym/perfmap.h"
+
+#define PERF_MAP_MAX (64u << 20)
+
+/* The state of one run. Frames of files, of the kernel and of the vdso mean the
+ * same in every process; plain addresses only in theirs. */
+struct run {
+	struct gpc_symbolizer *y;
+	struct gpc_u64map shared, own; /* raw frame -> frame */
+	uint64_t process;              /* whose own and perf_map are */
+	struct gpc_perfmap *perf_map;
+	gpc_frame unknown;
+};
+
+struct text {
+	const char *function, *module;
+	uint32_t flags;
+	const char *suffix;
+};
+
+static gpc_frame intern(struct run *run, const struct text *t)
+{
+	struct gpc_names *names = run->y->names;
+	struct gpc_frame_entry e = {.flags = t->flags};
+
+	e.function = gpc_names_str(names, t->function, strlen(t->function));
+	e.module = gpc_names_str(names, t->module, strlen(t->module));
+	e.suffix = gpc_names_str(names, t->suffix, strlen(t->suffix));
+	return gpc_names_frame(names, &e);
+}
+
+/* A native name as people write it, with its file when asked for. */
+static gpc_frame native(struct run *run, const char *name, const char *module)
+{
+	autofree char *plain = run->y->demangle ? gpc_demangle(name) : NULL;
+	autofree char *with_module = NULL;
+	struct text t = {.function = plain ? plain : name, .module = module, .suffix = ""};
+
+	if (run->y->insert_dso && *module &&
+	    asprintf(&with_module, "%s (%s)", t.function, module) > 0)
+		t.function = with_module;
+	return intern(run, &t);
+}
+
+/* What is known of an address without a symbol is the file it is in. */
+static gpc_frame nameless(struct run *run, const char *module)
+{
+	autofree char *name = NULL;
+	struct text t = {.module = module, .suffix = ""};
+
+	if (asprintf(&name, "(%s)", module) < 0) {
+		name = NULL;
+		return run->unknown;
+	}
+	t.function = name;
+	return intern(run, &t);
+}
+
+static gpc_frame in_file(struct run *run, uint64_t raw)
+{
+	struct gpc_images *images = gpc_sampler_images(run->y->sampler);
+	uint32_t image = gpc_raw_image(raw);
+	struct gpc_symbol symbol = {0};
+	const char *path = gpc_images_path(images, image);
+
+	if (gpc_images_symbol(images, image, gpc_raw_offset(raw), &symbol) == GPC_OK && symbol.name)
+		return native(run, symbol.name, path);
+	return nameless(run, path);
+}
+
+static gpc_frame in_kernel(struct run *run, uint64_t address)
+{
+	struct gpc_kernel_symbol symbol = {0};
+	struct gpc_err err;
+	autofree char *module = NULL;
+	struct text t = {.flags = GPC_FRAME_KERNEL, .suffix = "k"};
+	gpc_status st =
+		gpc_kernel_syms_find(gpc_sampler_kernel(run->y->sampler), address, &symbol, &err);
+
+	if (st < 0 && !run->y->kernel_hidden) {
+		run->y->kernel_hidden = true;
+		gpc_warn(run->y->log, "sym", "kernel functions have no names: %s", err.text);
+	}
+	if (st < 0 || !symbol.name) {
+		t.function = "[unknown]";
+		t.module = "[kernel]";
+		return intern(run, &t);
+	}
+	t.function = symbol.name;
+	if (symbol.module && *symbol.module && asprintf(&module, "[%s]", symbol.module) < 0)
+		module = NULL;
+	t.module = module ? module : "[kernel]";
+	return intern(run, &t);
+}
+
+static gpc_frame in_vdso(struct run *run, uint64_t offset)
+{
+	autofree char *name = run->y->vdso ? gpc_vdso_name(run->y->vdso, offset) : NULL;
+
+	return name ? native(run, name, "[vdso]") : nameless(run, "vdso");
+}
+
+/* ---- plain addresses: JIT code, or nothing --------------------------------- */
+
+/* A fresh look while the process lives, since maps grow; else what was opened
+ * while it lived. *ret_saved: a descriptor that stays the table's. */
+static int open_perf_map(struct gpc_sampler *s, const struct gpc_process *p)
+{
+	char path[64];
+	int32_t inner = gpc_ns_pid(p->pid);
+	int fd = -1;
+
+	if (!p->exit_ns && inner) {
+		snprintf(path, sizeof path, "/tmp/perf-%d.map", inner);
+		if (gpc_root_open(p->pid, path, &fd, NULL, NULL) == GPC_OK)
+			return fd;
+	}
+	gpc_sampler_lock(s);
+	fd = p->perf_map_fd >= 0 ? dup(p->perf_map_fd) : -1;
+	gpc_sampler_unlock(s);
+	return fd;
+}
+
+static struct gpc_perfmap *load_perf_map(struct run *run, uint64_t process)
+{
+	struct gpc_sampler *s = run->y->sampler;
+	struct gpc_process *p;
+	struct gpc_perfmap *map = NULL;
+	autoclose int fd = -1;
+
+	gpc_sampler_lock(s);
+	p = gpc_table_by_id(gpc_sampler_table(s), process);
+	gpc_sampler_unlock(s);
+	/* Entries go only in gpc_sampler_trim, which is ours to call. */
+	if (!p || !p->has_jit)
+		return NULL;
+	fd = open_perf_map(s, p);
+	if (fd < 0 || lseek(fd, 0, SEEK_SET) < 0 ||
+	    gpc_perfmap_load(fd, PERF_MAP_MAX, &map, NULL) < 0)
+		return NULL;
+	return map;
+}
+
+static void enter_process(struct run *run, uint64_t process)
+{
+	if (run->process == process)
+		return;
+	gpc_u64map_clear(&run->own);
+	gpc_perfmap_free(run->perf_map);
+	run->perf_map = load_perf_map(run, process);
+	run->process = process;
+}
+
+static gpc_frame plain(struct run *run, uint64_t process, uint64_t address)
+{
+	const char *name;
+
+	enter_process(run, process);
+	name = run->perf_map ? gpc_perfmap_find(run->perf_map, address) : NULL;
+	return name ? native(run, name, "") : run->unknown;
+}
+
+/* ---- stacks ------------------------------------------------------------------ */
+
+static gpc_frame resolve_shared(struct run *run, uint64_t raw)
+{
+	switch (raw & GPC_RAW_KIND) {
+	case GPC_RAW_FILE:
+		return in_file(run, raw);
+	case GPC_RAW_VDSO:
+		return in_vdso(run, gpc_raw_offset(raw));
+	default:
+		return in_kernel(run, raw);
+	}
+}
+
+static gpc_frame resolve(struct run *run, uint64_t process, uint64_t raw)
+{
+	bool is_plain = (raw & GPC_RAW_KIND) == 0;
+	struct gpc_u64map *cache = is_plain ? &run->own : &run->shared;
+	uint64_t known;
+	gpc_frame frame;
+
+	if (is_plain)
+		enter_process(run, process);
+	if (gpc_u64map_get(cache, raw, &known))
+		return known;
+	frame = is_plain ? plain(run, process, raw) : resolve_shared(run, raw);
+	gpc_u64map_set(cache, raw, frame);
+	return frame;
+}
+
+static gpc_status symbolize_row(struct run *run, const struct gpc_stack_row *row,
+				struct gpc_stacks *out)
+{
+	gpc_frame frames[GPC_FOLD_MAX];
+	uint32_t n = row->n_frames < GPC_FOLD_MAX ? row->n_frames : GPC_FOLD_MAX;
+	gpc_status st;
+
+	for (uint32_t i = 0; i < n; i++)
+		frames[i] = resolve(run, row->process, row->frames[i]);
+	if (!n) { /* over the cap: counted, but where is not known */
+		struct text t = {.function = "[Profiling error: too many distinct stacks]",
+				 .module = "",
+				 .suffix = "",
+				 .flags = 0};
+		frames[n++] = intern(run, &t);
+	}
+	st = gpc_stacks_add(out, row->process, frames, n, row->value);
+	return st == GPC_E_BUDGET ? GPC_OK : st;
+}
+
+gpc_status gpc_symbolize(struct gpc_symbolizer *y, const struct gpc_stacks *raw,
+			 struct gpc_stacks *out, struct gpc_err *err)
+{
+	struct run run = {.y = y};
+	struct text unknown = {.function = "[unknown]", .module = "", .suffix = ""};
+	gpc_status st = GPC_OK;
+
+	run.unknown = intern(&run, &unknown);
+	for (size_t i = 0; i < gpc_stacks_rows(raw) && st == GPC_OK; i++) {
+		struct gpc_stack_row row = gpc_stacks_row(raw, i);
+
+		st = symbolize_row(&run, &row, out);
+	}
+	gpc_u64map_deinit(&run.shared);
+	gpc_u64map_deinit(&run.own);
+	gpc_perfmap_free(run.perf_map);
+	return st < 0 ? gpc_err_set(err, st, "symbolize: %s", gpc_status_name(st)) : GPC_OK;
+}
