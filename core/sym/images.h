@@ -30,15 +30,15 @@ struct gpc_image_key {
 /* What an address means. Texts are borrowed from the image until the next
  * gpc_images_trim(). */
 struct gpc_symbol {
-	const char *name; /* as in the file, without @VERSION; NULL: none covers it */
-	uint64_t start, size;
+	const char *name;     /* as in the file, without @VERSION; NULL: none covers it */
+	uint64_t start, size; /* start: address as linked */
 };
 
 struct gpc_images;
 
 struct gpc_images_limits {
 	size_t symbol_bytes; /* symbol tables kept across windows */
-	unsigned max_files;  /* descriptors held open */
+	unsigned max_files;  /* descriptors held open; more are refused for the window */
 };
 
 gpc_status gpc_images_new(const struct gpc_images_limits *limits, struct gpc_log *log,
@@ -53,7 +53,8 @@ uint32_t gpc_images_add(struct gpc_images *images, const struct gpc_image_key *k
 /* Base name of path, for "(libfoo.so)"; full path as the first process saw it. */
 const char *gpc_images_path(struct gpc_images *images, uint32_t image);
 
-/* True until a file was accepted or opening was given up. */
+/* True until a file was accepted or opening was given up; true again when the
+ * image is added anew after that, or its file was closed by gpc_images_trim. */
 bool gpc_images_wants_file(struct gpc_images *images, uint32_t image);
 /* Offers an open descriptor of a regular file (taken in every case). Accepted
  * when its identity equals the key: the build-id where the key has one, else
@@ -70,7 +71,8 @@ gpc_status gpc_images_symbol(struct gpc_images *images, uint32_t image, uint64_t
 
 /* After a window: drops images not used (added, or asked for) in the last two
  * windows, then the least recently used symbol tables and descriptors over the
- * limits. Images in use by a live process must be kept: keep() says which. */
+ * limits. Images in use by a live process must be kept: keep() says which; it
+ * must not call into images. */
 void gpc_images_trim(struct gpc_images *images, bool (*keep)(void *ctx, uint32_t image), void *ctx);
 
 struct gpc_images_stats {

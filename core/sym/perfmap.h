@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Symbols of JIT code that a runtime writes to /tmp/perf-PID.map: lines of
  * "START SIZE name", hexadecimal; the newest entry of an address wins. The
- * text is foreign and may be half written. */
+ * text is foreign and may be half written: a last line without its end, and
+ * lines that are not of this form, are left out. */
 #ifndef GPC_SYM_PERFMAP_H
 #define GPC_SYM_PERFMAP_H
 
@@ -12,7 +13,8 @@
 
 struct gpc_perfmap;
 
-/* Reads at most max_bytes of the file (borrowed). */
+/* Reads at most max_bytes of the file (borrowed), the last ones: they are the
+ * newest. */
 gpc_status gpc_perfmap_load(int fd, size_t max_bytes, struct gpc_perfmap **ret,
 			    struct gpc_err *err);
 gpc_status gpc_perfmap_parse(const char *text, size_t n, struct gpc_perfmap **ret,

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One executable file: the part of images.h that knows no threads. Owns its
+ * descriptor, its symbol table and the names that were asked for. Internal to
+ * core/sym. */
+#ifndef GPC_SYM_IMAGE_H
+#define GPC_SYM_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "elf/symtab.h"
+#include "sym/images.h"
+
+enum gpc_image_file {
+	GPC_IMAGE_WANTED = 0,
+	GPC_IMAGE_OPEN,
+	GPC_IMAGE_REFUSED, /* no room for one more: wanted again after the window */
+	GPC_IMAGE_NONE     /* given up, or not what it should be */
+};
+
+/* How a file is known not to have been written to since it was accepted. */
+struct gpc_image_stamp {
+	int64_t seconds, nanoseconds;
+	uint64_t size;
+};
+
+struct gpc_image {
+	struct gpc_image_key key;
+	uint64_t hash; /* of the key, as the index has it */
+	uint32_t number;
+	enum gpc_image_file state;
+	uint32_t window; /* in which it was last used */
+	uint64_t turn;   /* larger: used later */
+	char *path;
+	int fd;
+	struct gpc_image_stamp stamp;
+	struct gpc_symtab *symbols; /* NULL: not loaded, or does not load */
+	gpc_status broken;          /* why the symbols do not load; else GPC_OK */
+	struct gpc_u64map known;    /* index of a function → place in names */
+	vec(char *) names;          /* NULL: the file does not say */
+	size_t name_bytes, bytes;   /* bytes: all of it, as last counted */
+};
+
+/* Clears what the key does not use, so that equal keys have equal bytes. */
+struct gpc_image_key gpc_image_key_normal(const struct gpc_image_key *key);
+struct gpc_image *gpc_image_new(const struct gpc_image_key *key, const char *path);
+void gpc_image_free(struct gpc_image *image);
+/* True when fd is the file the key means; *stamp is set. *by_inode_alone: the
+ * device differs. */
+bool gpc_image_is_file(const struct gpc_image_key *key, int fd, struct gpc_image_stamp *stamp,
+		       bool *by_inode_alone);
+/* For an image with a file. */
+gpc_status gpc_image_load(struct gpc_image *image, struct gpc_err *err);
+gpc_status gpc_image_symbol(struct gpc_image *image, uint64_t file_offset, struct gpc_symbol *ret);
+/* Gives back the symbols; the names too, when no one holds them any more. */
+void gpc_image_drop_table(struct gpc_image *image);
+void gpc_image_drop_names(struct gpc_image *image);
+size_t gpc_image_table_bytes(const struct gpc_image *image);
+
+#endif

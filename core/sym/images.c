@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sym/images.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "sym/image.h"
+
+#define MODULE       "sym"
+#define IDLE_WINDOWS 2
+
+struct gpc_images {
+	struct gpc_images_limits limits;
+	struct gpc_log *log;
+	/* Taken before lock. Covers symbols and names of all images, and is held
+	 * while files are read; only work's holder closes files or frees images. */
+	pthread_mutex_t work;
+	/* Covers all else; held for moments, so that adding never waits. */
+	pthread_mutex_t lock;
+	vec(struct gpc_image *) all;
+	struct gpc_u64map by_key;    /* hash of the key → place in all */
+	struct gpc_u64map by_number; /* number → place in all */
+	uint32_t last_number, window;
+	uint64_t turn;
+	size_t files, bytes; /* bytes of symbols and names */
+};
+
+static struct gpc_image *by_number(const struct gpc_images *images, uint32_t number)
+{
+	uint64_t place;
+
+	return gpc_u64map_get(&images->by_number, number, &place) ? images->all.at[place] : NULL;
+}
+
+/* Finds the key, or the hash under which to add it: one hash names one key, so
+ * keys of equal hash take the next free one. */
+static struct gpc_image *by_key(const struct gpc_images *images, const struct gpc_image_key *key,
+				uint64_t *hash)
+{
+	uint64_t place;
+
+	for (*hash = gpc_hash(key, sizeof *key); gpc_u64map_get(&images->by_key, *hash, &place);
+	     ++*hash)
+		if (!memcmp(&images->all.at[place]->key, key, sizeof *key))
+			return images->all.at[place];
+	return NULL;
+}
+
+static void mark_used(struct gpc_images *images, struct gpc_image *image)
+{
+	image->window = images->window;
+	image->turn = ++images->turn;
+}
+
+static struct gpc_image *add(struct gpc_images *images, const struct gpc_image_key *key,
+			     uint64_t hash, const char *path)
+{
+	struct gpc_image *image;
+
+	if (!vec_reserve(&images->all, 1))
+		return NULL;
+	image = gpc_image_new(key, path);
+	if (!image)
+		return NULL;
+	image->hash = hash;
+	image->number = images->last_number + 1;
+	if (!gpc_u64map_set(&images->by_key, hash, images->all.n)) {
+		gpc_image_free(image);
+		return NULL;
+	}
+	if (!gpc_u64map_set(&images->by_number, image->number, images->all.n)) {
+		gpc_u64map_remove(&images->by_key, hash);
+		gpc_image_free(image);
+		return NULL;
+	}
+	images->last_number++;
+	images->all.at[images->all.n++] = image;
+	return image;
+}
+
+/* The last image takes the place of the one removed. */
+static void remove_at(struct gpc_images *images, size_t place)
+{
+	struct gpc_image *image = images->all.at[place];
+	struct gpc_image *last = images->all.at[--images->all.n];
+
+	gpc_u64map_remove(&images->by_key, image->hash);
+	gpc_u64map_remove(&images->by_number, image->number);
+	if (last != image) {
+		images->all.at[place] = last;
+		gpc_u64map_set(&images->by_key, last->hash, place);
+		gpc_u64map_set(&images->by_number, last->number, place);
+	}
+	images->bytes -= image->bytes;
+	images->files -= image->fd >= 0;
+	gpc_image_free(image);
+}
+
+/* Copies the key of an image that waits for a file. */
+static bool wanted_key(struct gpc_images *images, uint32_t number, struct gpc_image_key *ret)
+{
+	autolock(&images->lock);
+	const struct gpc_image *image = by_number(images, number);
+
+	if (!image || image->state != GPC_IMAGE_WANTED)
+		return false;
+	*ret = image->key;
+	return true;
+}
+
+static bool accept_file(struct gpc_images *images, uint32_t number, int *fd,
+			const struct gpc_image_stamp *stamp)
+{
+	autolock(&images->lock);
+	struct gpc_image *image = by_number(images, number);
+
+	if (!image || image->state != GPC_IMAGE_WANTED)
+		return false;
+	if (images->files >= images->limits.max_files) {
+		image->state = GPC_IMAGE_REFUSED;
+		gpc_debug(images->log, MODULE, "open: %s waits, %zu files are open", image->path,
+			  images->files);
+		return false;
+	}
+	image->state = GPC_IMAGE_OPEN;
+	image->fd = take_fd(fd);
+	image->stamp = *stamp;
+	image->broken = GPC_OK;
+	images->files++;
+	return true;
+}
+
+/* The image, marked as used, when it has a file. The caller holds work. */
+static struct gpc_image *use_open(struct gpc_images *images, uint32_t number)
+{
+	autolock(&images->lock);
+	struct gpc_image *image = by_number(images, number);
+
+	if (!image)
+		return NULL;
+	mark_used(images, image);
+	return image->state == GPC_IMAGE_OPEN ? image : NULL;
+}
+
+static void recount(struct gpc_images *images, struct gpc_image *image)
+{
+	size_t bytes = gpc_image_table_bytes(image);
+
+	autolock(&images->lock);
+	images->bytes += bytes - image->bytes;
+	image->bytes = bytes;
+}
+
+static size_t open_files(struct gpc_images *images)
+{
+	autolock(&images->lock);
+
+	return images->files;
+}
+
+static size_t count_tables(const struct gpc_images *images)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < images->all.n; i++)
+		n += images->all.at[i]->symbols != NULL;
+	return n;
+}
+
+static void fill_stats(struct gpc_images *images, struct gpc_images_stats *ret)
+{
+	autolock(&images->lock);
+
+	ret->images = images->all.n;
+	ret->files = images->files;
+	ret->bytes = images->bytes;
+	ret->tables = count_tables(images);
+}
+
+static bool has_table(const struct gpc_image *image)
+{
+	return image->symbols != NULL;
+}
+
+static bool has_memory(const struct gpc_image *image)
+{
+	return image->bytes != 0;
+}
+
+static bool has_file(const struct gpc_image *image)
+{
+	return image->fd >= 0;
+}
+
+/* Of the images that are so, the one whose last use is longest ago. */
+static struct gpc_image *least_recent(struct gpc_images *images,
+				      bool (*is_so)(const struct gpc_image *))
+{
+	autolock(&images->lock);
+	struct gpc_image *ret = NULL;
+
+	for (size_t i = 0; i < images->all.n; i++) {
+		struct gpc_image *image = images->all.at[i];
+
+		if (is_so(image) && (!ret || image->turn < ret->turn))
+			ret = image;
+	}
+	return ret;
+}
+
+/* Within a window names are borrowed, but tables are not. Twice the limit is
+ * allowed, so that lookups that alternate between images do not load them over
+ * and over. */
+static void make_room(struct gpc_images *images)
+{
+	while (images->bytes / 2 > images->limits.symbol_bytes) {
+		struct gpc_image *image = least_recent(images, has_table);
+
+		if (!image)
+			return;
+		gpc_image_drop_table(image);
+		recount(images, image);
+	}
+}
+
+static gpc_status load(struct gpc_images *images, struct gpc_image *image)
+{
+	struct gpc_err err = {0};
+
+	if (image->symbols || image->broken < 0)
+		return image->broken;
+	make_room(images);
+	image->broken = gpc_image_load(image, &err);
+	recount(images, image);
+	if (image->broken < 0)
+		gpc_debug(images->log, MODULE, "symbols: %s: %s", image->path, err.text);
+	else
+		gpc_debug(images->log, MODULE, "symbols: %s: %zu functions, %zu bytes", image->path,
+			  gpc_symtab_count(image->symbols), image->bytes);
+	return image->broken;
+}
+
+static void drop_unused(struct gpc_images *images, bool (*keep)(void *ctx, uint32_t image),
+			void *ctx)
+{
+	autolock(&images->lock);
+
+	for (size_t i = images->all.n; i-- > 0;) {
+		struct gpc_image *image = images->all.at[i];
+
+		if (images->window - image->window >= IDLE_WINDOWS &&
+		    !(keep && keep(ctx, image->number)))
+			remove_at(images, i);
+		else if (image->state == GPC_IMAGE_REFUSED)
+			image->state = GPC_IMAGE_WANTED;
+	}
+	images->window++;
+}
+
+static void drop_symbols(struct gpc_images *images, struct gpc_image *image)
+{
+	gpc_image_drop_table(image);
+	gpc_image_drop_names(image);
+	recount(images, image);
+}
+
+static void close_file(struct gpc_images *images, struct gpc_image *image)
+{
+	drop_symbols(images, image);
+	autolock(&images->lock);
+	close(take_fd(&image->fd));
+	image->state = GPC_IMAGE_WANTED;
+	images->files--;
+}
+
+gpc_status gpc_images_new(const struct gpc_images_limits *limits, struct gpc_log *log,
+			  struct gpc_images **ret, struct gpc_err *err)
+{
+	struct gpc_images *images = calloc(1, sizeof *images);
+
+	if (!images)
+		return gpc_err_nomem(err);
+	images->limits = *limits;
+	images->log = log;
+	pthread_mutex_init(&images->work, NULL);
+	pthread_mutex_init(&images->lock, NULL);
+	*ret = images;
+	return GPC_OK;
+}
+
+void gpc_images_free(struct gpc_images *images)
+{
+	if (!images)
+		return;
+	for (size_t i = 0; i < images->all.n; i++)
+		gpc_image_free(images->all.at[i]);
+	vec_deinit(&images->all);
+	gpc_u64map_deinit(&images->by_key);
+	gpc_u64map_deinit(&images->by_number);
+	pthread_mutex_destroy(&images->work);
+	pthread_mutex_destroy(&images->lock);
+	free(images);
+}
+
+uint32_t gpc_images_add(struct gpc_images *images, const struct gpc_image_key *key,
+			const char *path)
+{
+	struct gpc_image_key normal = gpc_image_key_normal(key);
+	struct gpc_image *image;
+	uint64_t hash;
+
+	autolock(&images->lock);
+	image = by_key(images, &normal, &hash);
+	if (!image)
+		image = add(images, &normal, hash, path);
+	if (!image)
+		return 0;
+	if (image->state == GPC_IMAGE_NONE)
+		image->state = GPC_IMAGE_WANTED;
+	mark_used(images, image);
+	return image->number;
+}
+
+const char *gpc_images_path(struct gpc_images *images, uint32_t image)
+{
+	autolock(&images->lock);
+	const struct gpc_image *found = by_number(images, image);
+
+	return found ? found->path : NULL;
+}
+
+bool gpc_images_wants_file(struct gpc_images *images, uint32_t image)
+{
+	struct gpc_image_key key;
+
+	return wanted_key(images, image, &key);
+}
+
+bool gpc_images_offer(struct gpc_images *images, uint32_t image, int fd)
+{
+	autoclose int file = fd;
+	struct gpc_image_stamp stamp;
+	struct gpc_image_key key;
+	bool by_inode_alone;
+
+	if (!wanted_key(images, image, &key) ||
+	    !gpc_image_is_file(&key, file, &stamp, &by_inode_alone))
+		return false;
+	if (by_inode_alone)
+		gpc_debug(images->log, MODULE, "open: image %u is known by its inode alone", image);
+	return accept_file(images, image, &file, &stamp);
+}
+
+void gpc_images_give_up(struct gpc_images *images, uint32_t image)
+{
+	autolock(&images->lock);
+	struct gpc_image *found = by_number(images, image);
+
+	if (found && found->state == GPC_IMAGE_WANTED)
+		found->state = GPC_IMAGE_NONE;
+}
+
+gpc_status gpc_images_symbol(struct gpc_images *images, uint32_t image, uint64_t file_offset,
+			     struct gpc_symbol *ret)
+{
+	struct gpc_symbol symbol;
+	struct gpc_image *found;
+
+	autolock(&images->work);
+	found = use_open(images, image);
+	if (!found)
+		return GPC_E_GONE;
+	gpc_try(load(images, found));
+	gpc_try(gpc_image_symbol(found, file_offset, &symbol));
+	if (gpc_image_table_bytes(found) != found->bytes)
+		recount(images, found);
+	*ret = symbol;
+	return GPC_OK;
+}
+
+void gpc_images_trim(struct gpc_images *images, bool (*keep)(void *ctx, uint32_t image), void *ctx)
+{
+	/* Room for new files: they are only refused once max_files are open. */
+	size_t max_files = images->limits.max_files - images->limits.max_files / 8;
+	struct gpc_image *image;
+
+	autolock(&images->work);
+	drop_unused(images, keep, ctx);
+	while (images->bytes > images->limits.symbol_bytes &&
+	       (image = least_recent(images, has_memory)))
+		drop_symbols(images, image);
+	while (open_files(images) > max_files && (image = least_recent(images, has_file)))
+		close_file(images, image);
+}
+
+void gpc_images_stats(struct gpc_images *images, struct gpc_images_stats *ret)
+{
+	autolock(&images->work);
+
+	fill_stats(images, ret);
+}
