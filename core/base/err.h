@@ -5,15 +5,7 @@
 #ifndef GPC_BASE_ERR_H
 #define GPC_BASE_ERR_H
 
-#include <gpc/plugin.h>
-
-#define GPC_ERR_TEXT 256
-
-struct gpc_err {
-	gpc_status code;
-	int sys; /* errno, or 0 */
-	char text[GPC_ERR_TEXT];
-};
+#include <gpc/gpc.h>
 
 /* Both return code, so that "return gpc_err_set(...)" reads well. */
 gpc_status gpc_err_set(struct gpc_err *err, gpc_status code, const char *fmt, ...) GPC_PRINTF(3, 4);

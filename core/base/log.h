@@ -9,14 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <gpc/plugin.h>
-
-struct gpc_log_line {
-	gpc_level level;
-	const char *module; /* "core", "perf", "proc" ... */
-	int32_t pid;        /* 0: about no process */
-	const char *message;
-};
+#include <gpc/gpc.h>
 
 typedef void (*gpc_log_fn)(void *ctx, const struct gpc_log_line *line);
 
