@@ -11,7 +11,7 @@ FENCE = re.compile(r"^```.*?^```", re.M | re.S)
 TICKED = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 SUFFIXES = (".c", ".h", ".py", ".md", ".sh", ".build", ".ini")
-PLACEHOLDER = re.compile(r"[<>*{}\[\]$…|=,\s]|\.\.\.")
+PLACEHOLDER = re.compile(r"[<>*{}\[\]$…|=,\s]|\.\.\.|NAME|PID")
 WITHOUT_TREE = ("build/", "build-")  # made, not kept
 
 
