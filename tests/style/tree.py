@@ -7,9 +7,9 @@ ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 
 
 def skipped(folder):
-    """Build trees, caches and the repository's own data."""
+    """Build trees, caches, git's own data, and inputs of fuzz targets."""
     return folder == ".git" or folder == "build" or folder.startswith("build-") or (
-        folder in ("__pycache__", ".pytest_cache", "subprojects"))
+        folder in ("__pycache__", ".pytest_cache", "corpus"))
 
 
 def files(*suffixes, root=ROOT):
