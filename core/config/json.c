@@ -108,6 +108,15 @@ static bool is_secret_slot(const struct gpc_options *o, const char *slot)
 	return false;
 }
 
+/* "--no-java" needs no key beside that of "--java-mode". */
+static bool is_said_already(const struct gpc_options *o, const struct option_row *row)
+{
+	for (const struct option_row *r = o->rows.at; r < row; r++)
+		if (r->slot == row->slot && !row->opt.dest)
+			return true;
+	return false;
+}
+
 static bool add_value(const struct gpc_options *o, const struct option_row *row, json_t *to)
 {
 	bool has_value =
@@ -116,7 +125,8 @@ static bool add_value(const struct gpc_options *o, const struct option_row *row,
 
 	if (!key)
 		return false;
-	if (!*key || json_object_get(to, key) || is_secret_slot(o, row->slot))
+	if (!*key || json_object_get(to, key) || is_said_already(o, row) ||
+	    is_secret_slot(o, row->slot))
 		return true;
 	return json_object_set_new(to, key, slot_value(row, has_value)) == 0;
 }
