@@ -259,8 +259,10 @@ gpc_status gpc_describe_show(const struct gpc_loaded_module *m, const struct gpc
 	fprintf(out, "%s %s%s%s\n", mod->name, mod->version, mod->summary ? ": " : "",
 		mod->summary ? mod->summary : "");
 	fprintf(out, "  file      %s\n", m->path);
-	fprintf(out, "  ABI       %u.%u, needs %u.%u\n", mod->abi_major, mod->abi_minor,
-		mod->abi_major, mod->needs_minor);
+	fprintf(out, "  ABI       %u.%u", mod->abi_major, mod->abi_minor);
+	if (mod->abi_major) /* before 1.0 versions must match, whatever it needs */
+		fprintf(out, ", needs %u.%u", mod->abi_major, mod->needs_minor);
+	fputc('\n', out);
 	for (unsigned i = 0; i < m->n_collectors; i++)
 		show_collector(&m->collectors[i], rights, out);
 	for (unsigned i = 0; i < m->n_sinks; i++)
