@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Links fixture.c in many ways: fixtures.sh STAMP SOURCE MAP COMPILER...
+set -eu
+stamp=$1 source=$2 map=$3
+shift 3
+out=$(dirname "$stamp")/fixtures
+mkdir -p "$out"
+link() {
+	name=$1
+	shift
+	"$@" -o "$out/$name"
+}
+flags="-O1 -g0 -fno-asynchronous-unwind-tables -fno-stack-protector -nostdlib"
+id=-Wl,--build-id=0x00112233445566778899aabbccddeeff00112233
+shared="$flags $id -shared -fPIC"
+link lib.so "$@" $shared -DVERSIONED -Wl,--version-script="$map" -Wl,--hash-style=gnu "$source"
+link stripped.so "$@" $shared -DVERSIONED -Wl,--version-script="$map" -s "$source"
+link sysv.so "$@" $shared -Wl,--hash-style=sysv "$source"
+link bias.so "$@" $shared -Wl,-Ttext-segment=0x10000000 "$source"
+link together.so "$@" $shared -Wl,-z,noseparate-code "$source"
+link separate.so "$@" $shared -Wl,-z,separate-code "$source"
+link noid.so "$@" $flags -shared -fPIC -Wl,--build-id=none "$source"
+link pie "$@" $flags $id -pie -fPIE "$source"
+link nopie "$@" $flags $id -no-pie -fno-pie "$source"
+link static "$@" $flags $id -static -no-pie -fno-pie "$source"
+: >"$stamp"
