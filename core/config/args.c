@@ -9,9 +9,8 @@ struct args {
 	char *const *argv;
 	int argc, i; /* i: the next argument */
 	bool lenient;
-	bool after_secret; /* a stray argument may be the rest of one */
-	const char **rest;
-	int max_rest, n_rest;
+	bool after_secret;     /* a stray argument may be the rest of one */
+	struct gpc_rest *rest; /* NULL: none are allowed */
 };
 
 static bool is_negative_number(const char *arg)
@@ -94,8 +93,8 @@ static gpc_status positional(struct args *a, const char *text, struct gpc_err *e
 	const struct gpc_option secret = {.flags = GPC_OPT_SECRET};
 	char shown[80];
 
-	if (a->n_rest < a->max_rest) {
-		a->rest[a->n_rest++] = text;
+	if (a->rest && a->rest->n < a->rest->room) {
+		a->rest->at[a->rest->n++] = text;
 		return GPC_OK;
 	}
 	if (a->lenient)
@@ -117,22 +116,17 @@ static gpc_status one(struct args *a, const char *arg, bool *only_rest, struct g
 }
 
 gpc_status gpc_options_args(struct gpc_options *o, int argc, char *const *argv, bool lenient,
-			    const char **rest, int max_rest, int *n_rest, struct gpc_err *err)
+			    struct gpc_rest *rest, struct gpc_err *err)
 {
-	struct args a = {.o = o,
-			 .argv = argv,
-			 .argc = argc,
-			 .lenient = lenient,
-			 .rest = rest,
-			 .max_rest = max_rest};
+	struct args a = {.o = o, .argv = argv, .argc = argc, .lenient = lenient, .rest = rest};
 	bool only_rest = false;
 
+	if (rest)
+		rest->n = 0;
 	while (a.i < argc) {
 		const char *arg = argv[a.i++];
 
 		gpc_try(one(&a, arg, &only_rest, err));
 	}
-	if (n_rest)
-		*n_rest = a.n_rest;
 	return GPC_OK;
 }

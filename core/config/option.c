@@ -5,22 +5,18 @@
 #include "base/cleanup.h"
 #include "config/option_impl.h"
 
-static gpc_status own(struct gpc_options *o, void *p, struct gpc_err *err)
-{
-	if (p && vec_push(&o->owned, p))
-		return GPC_OK;
-	free(p);
-	return gpc_err_nomem(err);
-}
-
 static gpc_status store_string(struct gpc_options *o, char *slot, const char *text,
 			       struct gpc_err *err)
 {
 	char *copy = NULL;
 
 	if (text) {
+		if (!vec_reserve(&o->owned, 1))
+			return gpc_err_nomem(err);
 		copy = strdup(text);
-		gpc_try(own(o, copy, err));
+		if (!copy)
+			return gpc_err_nomem(err);
+		vec_push(&o->owned, (void *)copy);
 	}
 	memcpy(slot, &copy, sizeof copy);
 	return GPC_OK;

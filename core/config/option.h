@@ -43,13 +43,20 @@ gpc_status gpc_options_add(struct gpc_options *o, const char *module, const char
 /* The bytes of dest that a table needs. */
 size_t gpc_options_bytes(const struct gpc_option *table);
 
+/* Positional arguments, as pointers into argv. */
+struct gpc_rest {
+	const char **at; /* the caller's, with room for that many */
+	int room, n;
+};
+
 /* The command line without argv[0]. Long names, unambiguous prefixes of them,
  * --opt=value, --opt value, bundled short options, "--". Positional arguments
- * (at most max_rest) go to rest. An unknown option is GPC_E_CONFIG and names
- * the nearest known one. lenient: unknown options are left alone (the first
- * pass, before plugins are loaded); without lenient all values are checked. */
+ * go to rest (NULL: none are allowed). An unknown option is GPC_E_CONFIG and
+ * names the nearest known one. lenient: unknown options and too many arguments
+ * are left alone (the first pass, before plugins are loaded); without lenient
+ * all values are checked. */
 gpc_status gpc_options_args(struct gpc_options *o, int argc, char *const *argv, bool lenient,
-			    const char **rest, int max_rest, int *n_rest, struct gpc_err *err);
+			    struct gpc_rest *rest, struct gpc_err *err);
 /* GPROFILER_<LONG_NAME>; envp as environ. Unknown variables are no error. */
 gpc_status gpc_options_env(struct gpc_options *o, char *const *envp, struct gpc_err *err);
 /* An INI-like file. missing_ok: a file that is not there is fine. Unknown keys

@@ -86,18 +86,18 @@ static int split(char *text, char **argv)
 static void one_pass(const char *text, size_t n, bool lenient)
 {
 	char *argv[ARGS_MAX], *copy = strndup(text, n);
-	const char *rest[2];
+	const char *at[2];
+	struct gpc_rest rest = {at, 2, 0};
 	struct values v = {0};
 	struct gpc_options *o;
 	struct gpc_err err;
-	int n_rest = 0;
 
 	if (!copy || gpc_options_new(&o, &err) < 0 ||
 	    gpc_options_add(o, "", "fuzz", rows, &v, &err) < 0)
 		abort();
 	gpc_options_file_text(o, text, n, "fuzz.ini", GPC_FROM_FILE, lenient, &err);
 	use(o, &v);
-	gpc_options_args(o, split(copy, argv), argv, lenient, rest, 2, &n_rest, &err);
+	gpc_options_args(o, split(copy, argv), argv, lenient, &rest, &err);
 	use(o, &v);
 	gpc_options_reset(o);
 	use(o, &v);

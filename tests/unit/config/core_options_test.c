@@ -10,8 +10,6 @@ struct core {
 	struct gpc_core_options v;
 	struct gpc_perf_facts perf;
 	struct gpc_err err;
-	const char *rest[1];
-	int n_rest;
 };
 
 static int begin(void **state)
@@ -45,7 +43,7 @@ static gpc_status check(struct core *f, const char *line)
 	for (char *at = strtok_r(copy, " ", &save); at; at = strtok_r(NULL, " ", &save))
 		argv[argc++] = at;
 	gpc_options_reset(f->o);
-	gpc_try(gpc_options_args(f->o, argc, argv, false, NULL, 0, NULL, &f->err));
+	gpc_try(gpc_options_args(f->o, argc, argv, false, NULL, &f->err));
 	gpc_try(gpc_options_apply(f->o, &f->err));
 	return gpc_options_check_cross(f->o, &f->v, &f->perf, &f->err);
 }

@@ -57,7 +57,7 @@ struct fixture {
 	struct sample v;
 	struct gpc_err err;
 	const char *rest[4];
-	int n_rest;
+	int n_rest; /* of the last command line that was fine */
 };
 
 static inline int fixture_begin(void **state)
@@ -86,11 +86,14 @@ static inline int fixture_end(void **state)
 /* Parses a NULL terminated command line. */
 static inline gpc_status args_of(struct fixture *f, bool lenient, char *const *argv)
 {
+	struct gpc_rest rest = {f->rest, 4, 0};
 	int argc = 0;
 
 	while (argv[argc])
 		argc++;
-	return gpc_options_args(f->o, argc, argv, lenient, f->rest, 4, &f->n_rest, &f->err);
+	gpc_try(gpc_options_args(f->o, argc, argv, lenient, &rest, &f->err));
+	f->n_rest = rest.n;
+	return GPC_OK;
 }
 
 #define ARGS(f, ...) args_of(f, false, (char *const[]){__VA_ARGS__, NULL})
