@@ -84,7 +84,7 @@ static gpc_status load_checked(const char *path, struct gpc_loaded_module *m, st
 	if (!entry)
 		return gpc_err_set(err, GPC_E_CORRUPT,
 				   "it does not export gpc_module_entry: declare it with "
-				   "GPC_MODULE() and rebuild it");
+				   "GPC_MODULE(), in C++ inside extern \"C\", and rebuild it");
 	return gpc_tables_copy(entry(), m, err);
 }
 

@@ -25,7 +25,7 @@ int uses_the_inlines(struct gpc_writer *w, const struct gpc_sample *s, const gpc
 	return GPC_HAS(w, frame) && gpc_write(w, s, f, 1) == GPC_OK;
 }
 SOURCE
-cp "$work/header.c" "$work/header.cc"
+sed '/^GPC_MODULE/s/.*/extern "C" { & }/' "$work/header.c" >"$work/header.cc"
 
 tried=0
 try() { # compiler standard file
@@ -47,6 +47,16 @@ done
 if [ $tried -eq 0 ]; then
 	echo "no compiler here" >&2
 	exit 77
+fi
+
+# The entry must not get a C++ name.
+if command -v g++ >/dev/null; then
+	echo "g++: a plugin"
+	g++ -fPIC -shared -fvisibility=hidden -I"$root/sdk/include" "$work/header.cc" -o "$work/cxx.so"
+	nm -D --defined-only "$work/cxx.so" | grep -q ' gpc_module_entry$' || {
+		echo "g++: the plugin does not export gpc_module_entry" >&2
+		exit 1
+	}
 fi
 
 for cc in gcc clang; do
