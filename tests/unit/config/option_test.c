@@ -179,6 +179,11 @@ static void bad_tables_are_refused_whole(void **state)
 	expect_bad_row(f, (struct gpc_option){LATE(INT, "a", n), .min = 2, .max = 1}, "min");
 	expect_bad_row(f, (struct gpc_option){LATE(INT, "a", n), .flags = GPC_OPT_SWITCH},
 		       "implied");
+	expect_bad_row(f,
+		       (struct gpc_option){LATE(BOOL, "a", check),
+					   .flags = GPC_OPT_SWITCH | GPC_OPT_OPTIONAL},
+		       "both SWITCH and OPTIONAL");
+	expect_bad_row(f, (struct gpc_option){LATE(INT, "a", n), .implied = "x"}, "implied: 'x'");
 	expect_bad_row(f, (struct gpc_option){LATE(CHOICE, "a", mode)}, "no choices");
 	expect_bad_row(f, (struct gpc_option){LATE(INT, "a", n), .flags = GPC_OPT_MODE}, "MODE");
 	expect_bad_row(f, (struct gpc_option){LATE(INT, "a", n), .flags = GPC_OPT_REGEX}, "REGEX");
@@ -187,6 +192,21 @@ static void bad_tables_are_refused_whole(void **state)
 	expect_bad_row(f, row, "not aligned");
 	row.type = 77;
 	expect_bad_row(f, row, "type is unknown");
+}
+
+static void shared_choices_must_be_the_same(void **state)
+{
+	struct fixture *f = *state;
+	struct late late = {0};
+	const struct gpc_option rows[] = {
+		{LATE(CHOICE, "mode", mode), .choices = "ap|disabled"},
+		{LATE(CHOICE, "no-x", mode), .choices = "disabled", .implied = "disabled",
+		 .flags = GPC_OPT_SWITCH},
+		{0},
+	};
+
+	assert_refused(f, gpc_options_add(f->o, "m", "M", rows, &late, &f->err), "row 1 (no-x)",
+		       "choices differ from those of --m-mode");
 }
 
 static void tables_of_other_sizes_are_read(void **state)
@@ -223,6 +243,7 @@ int main(void)
 		with_fixture(failed_apply_stores_nothing),
 		with_fixture(deprecated_rows_warn_once),
 		with_fixture(bad_tables_are_refused_whole),
+		with_fixture(shared_choices_must_be_the_same),
 		with_fixture(tables_of_other_sizes_are_read),
 	};
 
