@@ -99,14 +99,13 @@ static bool needs_escape(uint32_t c)
 	       c == '>' || c == '&' || c == 0x2028 || c == 0x2029 || c == GPC_UTF8_BAD;
 }
 
-void gpc_out_json(struct gpc_out *o, const char *s)
+void gpc_out_json_text(struct gpc_out *o, const char *s)
 {
 	const char *run = s;
 	char escape[8];
 	uint32_t c;
 	size_t n;
 
-	gpc_out_bytes(o, "\"", 1);
 	for (; *s; s += n) {
 		n = gpc_utf8_next(s, &c);
 		if (!needs_escape(c))
@@ -117,5 +116,28 @@ void gpc_out_json(struct gpc_out *o, const char *s)
 		run = s + n;
 	}
 	gpc_out_bytes(o, run, (size_t)(s - run));
+}
+
+void gpc_out_json(struct gpc_out *o, const char *s)
+{
 	gpc_out_bytes(o, "\"", 1);
+	gpc_out_json_text(o, s);
+	gpc_out_bytes(o, "\"", 1);
+}
+
+void gpc_out_html(struct gpc_out *o, const char *s)
+{
+	uint32_t c;
+
+	for (size_t n; *s; s += n) {
+		n = gpc_utf8_next(s, &c);
+		if (c == '<')
+			gpc_out_text(o, "&lt;");
+		else if (c == '&')
+			gpc_out_text(o, "&amp;");
+		else if (c == GPC_UTF8_BAD)
+			gpc_out_text(o, "\xEF\xBF\xBD");
+		else
+			gpc_out_bytes(o, s, n);
+	}
 }

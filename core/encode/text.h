@@ -23,5 +23,10 @@ bool gpc_out_field(struct gpc_out *o, const char *s);
 
 /* A JSON string with its quotes that may stand in a <script> element. */
 void gpc_out_json(struct gpc_out *o, const char *s);
+/* The same without quotes, a piece of one. */
+void gpc_out_json_text(struct gpc_out *o, const char *s);
+
+/* Text between tags. */
+void gpc_out_html(struct gpc_out *o, const char *s);
 
 #endif
