@@ -61,6 +61,20 @@ static void loads_a_good_one(void **state)
 	gpc_module_free(m);
 }
 
+/* Two cores in one process: one copy of the code, two of the tables. */
+static void loads_one_file_twice(void **state)
+{
+	struct place *p = *state;
+	struct gpc_loaded_module *a = load(place_module(p, "good", "good.so"));
+	struct gpc_loaded_module *b = load(p->file);
+
+	assert_ptr_equal(a->handle, b->handle);
+	assert_ptr_not_equal(a->collectors, b->collectors);
+	gpc_module_free(a);
+	assert_int_equal(b->collectors[0].create(NULL, NULL, &(void *){NULL}), GPC_OK);
+	gpc_module_free(b);
+}
+
 static void loads_older_and_newer_headers(void **state)
 {
 	struct place *p = *state;
@@ -192,6 +206,7 @@ int main(void)
 #define with_place(fn) cmocka_unit_test_setup_teardown(fn, place_setup, place_teardown)
 	const struct CMUnitTest tests[] = {
 		with_place(loads_a_good_one),
+		with_place(loads_one_file_twice),
 		with_place(loads_older_and_newer_headers),
 		with_place(runs_no_code_of_what_it_refuses),
 		with_place(refuses_other_versions),

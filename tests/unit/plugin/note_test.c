@@ -74,6 +74,27 @@ static void refuses_every_truncation(void **state)
 	free(bytes);
 }
 
+/* Without section headers at its end only the segments tell how long a file is. */
+static void refuses_cut_segments(void **state)
+{
+	struct gpc_note note;
+	uint64_t end = 0;
+	size_t n;
+	char *bytes = module_bytes("good", &n);
+	ElfW(Ehdr) *head = (void *)bytes;
+	ElfW(Phdr) *segs = (void *)(bytes + head->e_phoff);
+
+	(void)state;
+	head->e_shoff = 0;
+	head->e_shnum = 0;
+	for (unsigned i = 0; i < head->e_phnum; i++)
+		if (segs[i].p_type == PT_LOAD && segs[i].p_offset + segs[i].p_filesz > end)
+			end = segs[i].p_offset + segs[i].p_filesz;
+	assert_int_equal(read_bytes(bytes, end, &note, NULL), GPC_OK);
+	assert_refused(bytes, end - 1, GPC_E_CORRUPT, "cut short");
+	free(bytes);
+}
+
 static void refuses_other_machines(void **state)
 {
 	ElfW(Ehdr) * head;
@@ -183,6 +204,65 @@ static void survives_wild_note_sizes(void **state)
 	free(bytes);
 }
 
+/* The least that is a plugin: one segment with one note. */
+struct tiny {
+	ElfW(Ehdr) head;
+	ElfW(Phdr) seg;
+	struct gpc_note note;
+};
+
+static void make_tiny(struct tiny *t)
+{
+	const struct gpc_note note = {4, 8, GPC_NOTE_TYPE, "gpc", 3, 2, 1, 0};
+	size_t n;
+	char *bytes = module_bytes("good", &n);
+
+	*t = (struct tiny){.note = note};
+	memcpy(&t->head, bytes, sizeof t->head);
+	t->head.e_phoff = offsetof(struct tiny, seg);
+	t->head.e_phnum = 1;
+	t->head.e_shoff = t->head.e_shnum = 0;
+	t->seg.p_type = PT_NOTE;
+	t->seg.p_offset = offsetof(struct tiny, note);
+	t->seg.p_filesz = sizeof t->note;
+	free(bytes);
+}
+
+static void a_note_ends_with_its_segment(void **state)
+{
+	struct gpc_note note;
+	struct tiny t;
+
+	(void)state;
+	make_tiny(&t);
+	assert_int_equal(read_bytes(&t, sizeof t, &note, NULL), GPC_OK);
+	assert_memory_equal(&note, &t.note, sizeof note);
+	for (t.seg.p_filesz = 0; t.seg.p_filesz < sizeof note; t.seg.p_filesz++)
+		assert_refused(&t, sizeof t, GPC_E_CORRUPT, "no gpc note");
+}
+
+static void only_our_note_counts(void **state)
+{
+	struct tiny t;
+
+	(void)state;
+	make_tiny(&t);
+	t.note.name[0] = 'G';
+	assert_refused(&t, sizeof t, GPC_E_CORRUPT, "no gpc note");
+	make_tiny(&t);
+	t.note.type = 2;
+	assert_refused(&t, sizeof t, GPC_E_CORRUPT, "no gpc note");
+	make_tiny(&t);
+	t.note.descsz = 7;
+	assert_refused(&t, sizeof t, GPC_E_CORRUPT, "no gpc note");
+	make_tiny(&t);
+	t.note.namesz = UINT32_MAX;
+	assert_refused(&t, sizeof t, GPC_E_CORRUPT, "no gpc note");
+	make_tiny(&t);
+	t.note.descsz = UINT32_MAX;
+	assert_refused(&t, sizeof t, GPC_E_CORRUPT, "no gpc note");
+}
+
 static void refuses_a_pipe(void **state)
 {
 	struct gpc_note note;
@@ -241,11 +321,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_the_note),
 		cmocka_unit_test(refuses_every_truncation),
+		cmocka_unit_test(refuses_cut_segments),
 		cmocka_unit_test(refuses_other_machines),
 		cmocka_unit_test(refuses_a_small_32_bit_file),
 		cmocka_unit_test(refuses_what_is_no_shared_object),
 		cmocka_unit_test(refuses_damaged_headers),
 		cmocka_unit_test(survives_wild_note_sizes),
+		cmocka_unit_test(a_note_ends_with_its_segment),
+		cmocka_unit_test(only_our_note_counts),
 		cmocka_unit_test(refuses_a_pipe),
 		cmocka_unit_test(two_cores_three_plugins),
 		cmocka_unit_test(before_1_0_versions_match_exactly),
