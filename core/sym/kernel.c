@@ -140,6 +140,7 @@ static bool read_line(struct reader *r, const char *at, const char *end)
 	struct line line = {0};
 	const char *name_end, *module;
 	uint64_t address;
+	size_t n;
 
 	at = read_address(at, end, &address);
 	if (!at)
@@ -152,12 +153,13 @@ static bool read_line(struct reader *r, const char *at, const char *end)
 	module = name_end && end - name_end > 3 && name_end[1] == '[' ? name_end + 2 : NULL;
 	if (!name_end)
 		name_end = end;
-	if (!address || line.rank == UINT16_MAX || name_end == at ||
-	    is_noise(at, (size_t)(name_end - at)) || r->lines.n >= MAX_SYMBOLS)
+	n = strnlen(at, (size_t)(name_end - at));
+	if (!address || line.rank == UINT16_MAX || !n || is_noise(at, n) ||
+	    r->lines.n >= MAX_SYMBOLS)
 		return true;
 	if (module && !module_number(r, module, (size_t)(end - module - 1), &line.module))
 		return false;
-	return add_text(r, at, (size_t)(name_end - at), &line.name) && vec_push(&r->lines, line);
+	return add_text(r, at, n, &line.name) && vec_push(&r->lines, line);
 }
 
 /* Reads the whole lines of a piece of the file; returns how much that was. */

@@ -79,7 +79,7 @@ static bool read_line(struct reader *r, const char *at, const char *end)
 		end--;
 	if (!(at = read_hex(at, end, &line.start)) || !(at = read_hex(at, end, &size)))
 		return true;
-	n = (size_t)(end - at);
+	n = strnlen(at, (size_t)(end - at));
 	if (!n || !size || r->names.n + n + 1 > MAX_NAMES || r->lines.n == UINT32_MAX)
 		return true;
 	if (size > UINT32_MAX)

@@ -61,6 +61,10 @@ static void leaves_out_what_is_no_line(void **state)
 	expect(map, 0x100, "good");
 	expect(map, 0x200, NULL);
 	gpc_perfmap_free(map);
+	assert_int_equal(gpc_perfmap_parse("10 20 \0a\n30 5 b\0c\n", 18, &map, NULL), GPC_OK);
+	expect(map, 0x10, NULL);
+	expect(map, 0x30, "b");
+	gpc_perfmap_free(map);
 	map = parse("");
 	expect(map, 0, NULL);
 	gpc_perfmap_free(map);
