@@ -15,8 +15,8 @@ static void scan(struct place *p, struct gpc_modules *ms)
 
 static void assert_has(const char *text, const char *part)
 {
-	if (!strstr(text, part))
-		fail_msg("\"%s\" is not in:\n%s", part, text);
+	if (!text || !strstr(text, part))
+		fail_msg("\"%s\" is not in:\n%s", part, text ? text : "");
 }
 
 static char *list_text(const struct gpc_modules *ms, const struct gpc_rights *rights)
