@@ -83,6 +83,11 @@ gpc_status gpc_options_apply(struct gpc_options *o, struct gpc_err *err);
 /* Where the value of a member comes from. name: long name of any row that
  * stores there. */
 enum gpc_origin gpc_options_origin(const struct gpc_options *o, const char *name);
+/* The text of the winning value (or the default) of a member, by the long name
+ * of a row that stores there; NULL: none. Borrowed until the next change. */
+const char *gpc_options_text(const struct gpc_options *o, const char *name);
+/* The same as a number (a switch is 0 or 1, a duration ns); 0: none. */
+int64_t gpc_options_number(const struct gpc_options *o, const char *name);
 /* For each row given explicitly: warn(ctx, text) for deprecated ones. */
 void gpc_options_deprecated(const struct gpc_options *o, void (*warn)(void *ctx, const char *text),
 			    void *ctx);

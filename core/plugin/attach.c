@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which processes an instance is attached to. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "plugin/instance_impl.h"
+
+#define NO_CLAIM    50 /* the score of a collector that leaves it to its match table */
+#define BACKOFF_MAX 64 /* windows */
+
+/* ---- on the worker --------------------------------------------------------------- */
+
+struct gpc_attachment *gpc_instance_find(struct gpc_instance *i, uint64_t target)
+{
+	for (size_t k = 0; k < i->attached.n; k++)
+		if (i->attached.at[k]->view->target.id == target)
+			return i->attached.at[k];
+	return NULL;
+}
+
+static void set_count(struct gpc_instance *i)
+{
+	__atomic_store_n(&i->n_attached, (uint32_t)i->attached.n, __ATOMIC_RELAXED);
+}
+
+static bool is_of_target(void *arg, const struct gpc_watch *watch)
+{
+	return watch->target == *(const uint64_t *)arg;
+}
+
+static void detach_at(struct gpc_instance *i, size_t k)
+{
+	struct gpc_attachment *a = i->attached.at[k];
+	uint64_t id = a->view->target.id;
+
+	i->attached.at[k] = i->attached.at[--i->attached.n];
+	set_count(i);
+	gpc_worker_unwatch(i->worker, is_of_target, &id);
+	if (i->setup.collector->detach)
+		i->setup.collector->detach(i->self, a->tctx);
+	gpc_target_put(a->view);
+	free(a);
+}
+
+void gpc_instance_detach_all(struct gpc_instance *i)
+{
+	while (i->attached.n)
+		detach_at(i, i->attached.n - 1);
+	for (size_t k = 0; k < i->failures.n; k++)
+		gpc_target_put(i->failures.at[k].view);
+	i->failures.n = 0;
+}
+
+/* Takes view. */
+static void remember_failure(struct gpc_instance *i, struct gpc_target_view *view, uint32_t fails)
+{
+	uint32_t wait = fails < 6 ? 1u << fails : BACKOFF_MAX;
+	struct gpc_failure f = {.view = view, .fails = fails, .due = i->window + wait};
+
+	if (!vec_push(&i->failures, f))
+		gpc_target_put(view);
+}
+
+static gpc_status call_attach(struct gpc_instance *i, struct gpc_attachment *a)
+{
+	uint64_t begin = gpc_now_ns();
+	gpc_status st = i->setup.collector->attach(i->self, &a->view->target, &a->tctx);
+	uint64_t ms = (gpc_now_ns() - begin) / GPC_MS_NS;
+
+	if (st >= 0)
+		gpc_log_at(i->setup.log, GPC_DEBUG, i->setup.collector->name, a->view->target.pid,
+			   "attached to process %d in %llu ms", a->view->target.pid,
+			   (unsigned long long)ms);
+	return st;
+}
+
+/* Takes view. fails: how often it was tried before. */
+static void attach_now(struct gpc_instance *i, struct gpc_target_view *view, uint32_t fails)
+{
+	uint32_t max = i->setup.services->max_targets;
+	struct gpc_attachment *a;
+	gpc_status st;
+
+	if (gpc_instance_find(i, view->target.id)) {
+		gpc_target_put(view);
+		return;
+	}
+	if (max && i->attached.n >= max) {
+		gpc_instance_report(i, &view->target, GPC_E_SKIPPED,
+				    "more processes than --max-processes-runtime-profiler");
+		gpc_target_put(view);
+		return;
+	}
+	a = calloc(1, sizeof *a);
+	if (!a || !vec_reserve(&i->attached, 1)) {
+		free(a);
+		gpc_target_put(view);
+		return;
+	}
+	a->view = view;
+	st = call_attach(i, a);
+	if (st >= 0) {
+		i->attached.at[i->attached.n++] = a;
+		set_count(i);
+		return;
+	}
+	free(a);
+	if (gpc_target_lives(view) && st != GPC_E_GONE) {
+		gpc_instance_report(i, &view->target, st, NULL);
+		remember_failure(i, view, fails + 1);
+	} else {
+		gpc_instance_report(i, &view->target, GPC_E_GONE, NULL);
+		gpc_target_put(view);
+	}
+}
+
+void gpc_instance_retry_failures(struct gpc_instance *i)
+{
+	for (size_t k = 0; k < i->failures.n;) {
+		struct gpc_failure f = i->failures.at[k];
+
+		if (!gpc_target_lives(f.view)) {
+			gpc_target_put(f.view);
+		} else if (f.due > i->window) {
+			k++;
+			continue;
+		}
+		i->failures.at[k] = i->failures.at[--i->failures.n];
+		if (f.due <= i->window)
+			attach_now(i, f.view, f.fails);
+	}
+}
+
+/* ---- jobs -------------------------------------------------------------------------- */
+
+struct target_job {
+	struct gpc_ticket ticket;
+	struct gpc_target_view *view; /* NULL in a detach */
+	uint64_t target;
+	int32_t score;
+};
+
+static void drop_job(struct gpc_ticket *t)
+{
+	struct target_job *job = (struct target_job *)(void *)t;
+
+	gpc_target_put(job->view);
+	free(job);
+}
+
+static struct target_job *new_job(struct gpc_target_view *view, uint64_t target)
+{
+	struct target_job *job = calloc(1, sizeof *job);
+
+	if (!job)
+		return NULL;
+	job->ticket = (struct gpc_ticket){.refs = 1, .drop = drop_job};
+	job->view = view ? gpc_target_get(view) : NULL;
+	job->target = target;
+	return job;
+}
+
+static void claim_job(void *ctx, struct gpc_ticket *ticket)
+{
+	struct gpc_instance *i = ctx;
+	struct target_job *job = (struct target_job *)(void *)ticket;
+
+	job->score = i->setup.collector->claim(i->self, &job->view->target);
+}
+
+int32_t gpc_instance_claim(struct gpc_instance *i, struct gpc_target_view *view,
+			   uint64_t deadline_ns)
+{
+	struct target_job *job;
+	int32_t score = -1;
+
+	if (!i->setup.collector->claim)
+		return NO_CLAIM;
+	job = new_job(view, view->target.id);
+	if (!job)
+		return -1;
+	__atomic_add_fetch(&job->ticket.refs, 1, __ATOMIC_RELAXED);
+	if (gpc_worker_call(i->worker, claim_job, &job->ticket, deadline_ns))
+		score = job->score;
+	else
+		gpc_warn(i->setup.log, i->setup.collector->name,
+			 "misbehaves: claim() of process %d takes too long: not asked further",
+			 view->target.pid);
+	gpc_ticket_put(&job->ticket);
+	return score;
+}
+
+static void attach_job(void *ctx, struct gpc_ticket *ticket)
+{
+	struct target_job *job = (struct target_job *)(void *)ticket;
+
+	attach_now(ctx, take(job->view), 0);
+}
+
+void gpc_instance_attach(struct gpc_instance *i, struct gpc_target_view *view)
+{
+	struct target_job *job = new_job(view, view->target.id);
+
+	if (job)
+		gpc_worker_post(i->worker, attach_job, &job->ticket);
+}
+
+static void detach_job(void *ctx, struct gpc_ticket *ticket)
+{
+	struct gpc_instance *i = ctx;
+	const struct target_job *job = (const struct target_job *)(const void *)ticket;
+
+	for (size_t k = 0; k < i->attached.n; k++) {
+		if (i->attached.at[k]->view->target.id != job->target)
+			continue;
+		detach_at(i, k);
+		return;
+	}
+}
+
+void gpc_instance_detach(struct gpc_instance *i, uint64_t target)
+{
+	struct target_job *job = new_job(NULL, target);
+
+	if (job)
+		gpc_worker_post(i->worker, detach_job, &job->ticket);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an instance's collector writes: records checked and counted. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "plugin/instance_impl.h"
+#include "profile/record.h"
+
+#define KEEP_BYTES   (64u << 10) /* of an empty table */
+#define MAX_SUFFIXES 32
+
+static struct gpc_event_stacks *stacks_of(struct gpc_instance *i, uint16_t event)
+{
+	for (size_t k = 0; k < i->events.n; k++)
+		if (i->events.at[k].event == event)
+			return &i->events.at[k];
+	return NULL;
+}
+
+static void on_sample(void *ctx, const struct gpc_sample *s, const gpc_frame *frames)
+{
+	struct gpc_instance *i = ctx;
+	struct gpc_event_stacks *e = stacks_of(i, s->event);
+
+	if (!e || !s->value || !s->n_frames || !gpc_instance_find(i, s->target)) {
+		i->refused++;
+		return;
+	}
+	gpc_stacks_add(e->now, s->target, frames, s->n_frames, s->value);
+}
+
+static void on_batch(void *ctx, const uint8_t *records, size_t n)
+{
+	struct gpc_instance *i = ctx;
+	struct gpc_record_visitor v = {.ctx = i, .sample = on_sample};
+	struct gpc_err err;
+
+	if (gpc_records_walk(records, n, &v, &err) < 0)
+		gpc_warn(i->setup.log, i->setup.collector->name, "misbehaves: %s", err.text);
+}
+
+/* The collector's suffixes as texts of names. */
+static unsigned intern_suffixes(struct gpc_instance *i, gpc_str *ret)
+{
+	const char *const *at = i->setup.collector->suffixes;
+	unsigned n = 0;
+
+	for (; at && at[n] && n < MAX_SUFFIXES; n++)
+		ret[n] = gpc_names_str(i->setup.names, at[n], strlen(at[n]));
+	return n;
+}
+
+static gpc_status add_event(struct gpc_instance *i, uint16_t event, struct gpc_err *err)
+{
+	struct gpc_event_stacks e = {.event = event};
+	size_t cap = i->setup.services->stack_bytes;
+
+	if (gpc_stacks_new(cap, &e.now, err) < 0 || gpc_stacks_new(cap, &e.done, err) < 0 ||
+	    !vec_push(&i->events, e)) {
+		gpc_stacks_free(e.now);
+		gpc_stacks_free(e.done);
+		return gpc_err_nomem(err);
+	}
+	return GPC_OK;
+}
+
+/* Arrays of structs are walked by the element's own size (plugin.h, rule 3). */
+static const struct gpc_event *next_event(const struct gpc_event *e)
+{
+	return (const struct gpc_event *)(const void *)((const char *)e + e->struct_size);
+}
+
+gpc_status gpc_instance_init_writer(struct gpc_instance *i, struct gpc_err *err)
+{
+	struct gpc_batch_sink sink = {.ctx = i, .batch = on_batch};
+	gpc_str suffixes[MAX_SUFFIXES];
+	unsigned n = intern_suffixes(i, suffixes);
+	const struct gpc_event *e = i->setup.collector->events;
+
+	i->epoch = gpc_names_epoch(i->setup.names);
+	for (; e && e->struct_size; e = next_event(e))
+		gpc_try(add_event(i, e->id, err));
+	return gpc_batch_writer_new(i->setup.names, suffixes, n, 0, &sink, &i->writer, err);
+}
+
+void gpc_instance_deinit_writer(struct gpc_instance *i)
+{
+	gpc_batch_writer_free(i->writer);
+	for (size_t k = 0; k < i->events.n; k++) {
+		gpc_stacks_free(i->events.at[k].now);
+		gpc_stacks_free(i->events.at[k].done);
+	}
+	vec_deinit(&i->events);
+}
+
+/* ---- on the worker ------------------------------------------------------------------ */
+
+void gpc_instance_on_watch(void *ctx, const struct gpc_watch *watch, uint32_t events)
+{
+	struct gpc_instance *i = ctx;
+	struct gpc_attachment *a = watch->target ? gpc_instance_find(i, watch->target) : NULL;
+	struct gpc_ready ready = {.struct_size = sizeof ready,
+				  .kind = watch->kind,
+				  .token = watch->token,
+				  .fd = watch->kind == GPC_READY_FD ? watch->fd : -1,
+				  .child = watch->child};
+
+	if (!i->setup.collector->ready || (watch->target && !a))
+		return;
+	if (watch->kind == GPC_READY_CHILD)
+		ready.status = (int32_t)events;
+	else
+		ready.events = events;
+	i->setup.collector->ready(i->self, a ? a->tctx : NULL, &ready,
+				  gpc_batch_writer_get(i->writer));
+}
+
+struct window_job {
+	struct gpc_ticket ticket;
+	struct gpc_window window;
+};
+
+static void drop_window(struct gpc_ticket *t)
+{
+	free(t);
+}
+
+static void write_one(struct gpc_instance *i, const struct gpc_attachment *a,
+		      const struct gpc_window *win)
+{
+	const struct gpc_target *t = a ? &a->view->target : NULL;
+	gpc_status st = i->setup.collector->window(i->self, a ? a->tctx : NULL, win,
+						   gpc_batch_writer_get(i->writer));
+
+	if (st < 0)
+		gpc_instance_report(i, t, st, NULL);
+}
+
+static void window_job(void *ctx, struct gpc_ticket *ticket)
+{
+	struct gpc_instance *i = ctx;
+	const struct window_job *job = (const struct window_job *)(const void *)ticket;
+
+	if (i->setup.collector->window && i->setup.collector->scope == GPC_SCOPE_SYSTEM)
+		write_one(i, NULL, &job->window);
+	for (size_t k = 0; i->setup.collector->window && k < i->attached.n; k++)
+		write_one(i, i->attached.at[k], &job->window);
+	gpc_batch_writer_flush(i->writer);
+	for (size_t k = 0; k < i->events.n; k++) {
+		struct gpc_event_stacks *e = &i->events.at[k];
+		struct gpc_stacks *written = e->now;
+
+		e->now = e->done;
+		e->done = written;
+		gpc_stacks_reset(e->now, KEEP_BYTES);
+	}
+	i->window = job->window.seq + 1;
+	gpc_instance_retry_failures(i);
+}
+
+/* ---- on the control thread ------------------------------------------------------------ */
+
+gpc_status gpc_instance_window(struct gpc_instance *i, const struct gpc_window *win,
+			       struct gpc_err *err)
+{
+	struct window_job *job;
+
+	if (!i->worker)
+		return GPC_OK;
+	job = calloc(1, sizeof *job);
+	if (!job)
+		return gpc_err_nomem(err);
+	job->ticket = (struct gpc_ticket){.refs = 1, .drop = drop_window};
+	job->window = *win;
+	if (gpc_worker_call(i->worker, window_job, &job->ticket, win->deadline_ns))
+		return GPC_OK;
+	return gpc_err_set(err, GPC_E_TIMEOUT,
+			   "collector %s misbehaves: it was not ready at the end of the window; "
+			   "what it measured comes late or is lost",
+			   i->setup.collector->name);
+}
+
+const struct gpc_stacks *gpc_instance_stacks(const struct gpc_instance *i, uint16_t event,
+					     uint32_t epoch)
+{
+	/* One that was too slow for the last change of names is a window behind. */
+	if (__atomic_load_n(&i->epoch, __ATOMIC_ACQUIRE) != epoch)
+		return NULL;
+	for (size_t k = 0; k < i->events.n; k++)
+		if (i->events.at[k].event == event)
+			return i->events.at[k].done;
+	return NULL;
+}
+
+struct names_job {
+	struct gpc_ticket ticket;
+	struct gpc_names *names;
+};
+
+static void drop_names(struct gpc_ticket *t)
+{
+	struct names_job *job = (struct names_job *)(void *)t;
+
+	gpc_names_put(job->names);
+	free(job);
+}
+
+static void names_job(void *ctx, struct gpc_ticket *ticket)
+{
+	struct gpc_instance *i = ctx;
+	struct names_job *job = (struct names_job *)(void *)ticket;
+	gpc_str suffixes[MAX_SUFFIXES];
+	struct gpc_names *old = i->setup.names;
+
+	gpc_batch_writer_flush(i->writer);
+	for (size_t k = 0; k < i->events.n; k++)
+		gpc_stacks_reset(i->events.at[k].now, KEEP_BYTES);
+	i->setup.names = take(job->names);
+	gpc_names_put(old);
+	intern_suffixes(i, suffixes);
+	gpc_batch_writer_window(i->writer, i->setup.names, suffixes);
+	__atomic_store_n(&i->epoch, gpc_names_epoch(i->setup.names), __ATOMIC_RELEASE);
+}
+
+void gpc_instance_new_names(struct gpc_instance *i, struct gpc_names *names, uint64_t deadline_ns)
+{
+	struct names_job *job = calloc(1, sizeof *job);
+
+	if (!job)
+		return;
+	job->ticket = (struct gpc_ticket){.refs = 1, .drop = drop_names};
+	job->names = gpc_names_get(names);
+	if (i->worker) {
+		gpc_worker_call(i->worker, names_job, &job->ticket, deadline_ns);
+		return;
+	}
+	names_job(i, &job->ticket);
+	gpc_ticket_put(&job->ticket);
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of functions that a collector gets. */
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/thread.h"
+#include "elf/lookup.h"
+#include "plugin/instance_impl.h"
+#include "plugin/spawn.h"
+#include "proc/root.h"
+
+static struct gpc_instance *of(const struct gpc_host *h)
+{
+	return h->impl;
+}
+
+static void host_log(const struct gpc_host *h, gpc_level level, const char *msg)
+{
+	struct gpc_instance *i = of(h);
+
+	gpc_log_at(i->setup.log, level, i->setup.collector->name, 0, "%s", msg);
+}
+
+void gpc_instance_report(struct gpc_instance *i, const struct gpc_target *t, gpc_status code,
+			 const char *detail)
+{
+	const char *text = detail && *detail ? detail : gpc_status_name(code);
+	gpc_level level = code == GPC_E_GONE || code == GPC_E_SKIPPED ? GPC_DEBUG : GPC_WARN;
+	bool is_first;
+
+	pthread_mutex_lock(&i->lock);
+	is_first = gpc_reports_add(&i->reports, t ? t->id : 0, t ? t->pid : 0, code,
+				   detail && *detail ? detail : "");
+	pthread_mutex_unlock(&i->lock);
+	if (!is_first)
+		return;
+	if (t)
+		gpc_log_at(i->setup.log, level, i->setup.collector->name, t->pid,
+			   "process %d (%s): %s", t->pid, t->comm, text);
+	else
+		gpc_log_at(i->setup.log, level, i->setup.collector->name, 0, "%s", text);
+}
+
+static void host_report(const struct gpc_host *h, const struct gpc_target *t, gpc_status code,
+			const char *detail)
+{
+	gpc_instance_report(of(h), t, code, detail);
+}
+
+static uint64_t host_now(const struct gpc_host *h)
+{
+	(void)h;
+	return gpc_now_ns();
+}
+
+static int32_t host_should_stop(const struct gpc_host *h)
+{
+	const struct gpc_services *s = of(h)->setup.services;
+
+	return s->should_stop && s->should_stop(s->ctx);
+}
+
+/* process_vm_readv needs no descriptor; /proc/PID/mem also where seccomp or an
+ * old kernel takes the former away. */
+static int64_t host_read_mem(const struct gpc_host *h, const struct gpc_target *t, uint64_t addr,
+			     void *buf, uint64_t len)
+{
+	struct iovec local = {.iov_base = buf, .iov_len = len};
+	struct iovec remote = {.iov_base = (void *)(uintptr_t)addr, .iov_len = len};
+	ssize_t n = process_vm_readv(t->pid, &local, 1, &remote, 1, 0);
+	char path[40];
+	autoclose int fd = -1;
+
+	(void)h;
+	if (n >= 0)
+		return n;
+	if (errno == ESRCH)
+		return GPC_E_GONE;
+	if (errno == EFAULT)
+		return GPC_E_CORRUPT;
+	snprintf(path, sizeof path, "/proc/%d/mem", t->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : pread(fd, buf, len, (off_t)addr);
+	if (n >= 0)
+		return n;
+	return errno == EACCES || errno == EPERM ? GPC_E_PERM
+	       : errno == ENOENT                 ? GPC_E_GONE
+						 : GPC_E_CORRUPT;
+}
+
+static int32_t host_open_file(const struct gpc_host *h, const struct gpc_target *t,
+			      const char *path, int32_t flags)
+{
+	struct gpc_err err;
+	int fd = -1;
+	gpc_status st;
+
+	if (flags)
+		return GPC_E_CONFIG;
+	st = gpc_root_open(t->pid, path, &fd, NULL, &err);
+	if (st < 0)
+		gpc_debug(of(h)->setup.log, of(h)->setup.collector->name, "%s", err.text);
+	return st < 0 ? st : fd;
+}
+
+static const struct gpc_map *map_at(const struct gpc_target *t, uint32_t k)
+{
+	return (const struct gpc_map *)(const void *)((const char *)t->maps +
+						      (size_t)k * t->map_stride);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool is_wanted(const struct gpc_target *t, const struct gpc_map *m, const char *glob)
+{
+	if (!m->path[0] || !m->inode)
+		return false;
+	return glob ? fnmatch(glob, base_name(m->path), 0) == 0 : strcmp(m->path, t->exe) == 0;
+}
+
+static int open_map(const struct gpc_target *t, const struct gpc_map *m)
+{
+	char path[80];
+	int fd = -1;
+
+	snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", t->pid,
+		 (unsigned long long)m->start, (unsigned long long)m->end);
+	if (gpc_regular_open(path, &fd, NULL, NULL) < 0 &&
+	    gpc_root_open(t->pid, m->path, &fd, NULL, NULL) < 0)
+		return -1;
+	return fd;
+}
+
+static gpc_status host_find_symbol(const struct gpc_host *h, const struct gpc_target *t,
+				   const char *glob, const char *symbol, uint64_t *addr)
+{
+	gpc_status st = GPC_E_GONE;
+	const char *seen = "";
+
+	(void)h;
+	for (uint32_t k = 0; k < t->n_maps; k++) {
+		const struct gpc_map *m = map_at(t, k);
+		uint64_t base, value;
+		autoclose int fd = -1;
+
+		if (!is_wanted(t, m, glob) || strcmp(seen, m->path) == 0)
+			continue;
+		seen = m->path; /* further mappings of the same file add nothing */
+		fd = open_map(t, m);
+		if (fd < 0)
+			continue;
+		st = gpc_elf_lookup_fd(fd, symbol, m->offset, &base, &value, NULL);
+		if (st < 0)
+			continue;
+		*addr = m->start + (value - base);
+		return GPC_OK;
+	}
+	return st;
+}
+
+/* ---- waiting -------------------------------------------------------------------- */
+
+struct pick {
+	uint64_t target, token;
+	uint32_t kind;
+	int fd;
+};
+
+static bool is_picked(void *arg, const struct gpc_watch *watch)
+{
+	const struct pick *p = arg;
+
+	if (watch->kind != p->kind || watch->target != p->target)
+		return false;
+	return p->kind == GPC_READY_FD ? watch->fd == p->fd : watch->token == p->token;
+}
+
+/* Watches are the worker's. From start(), which is the control thread's, they
+ * are sent there. */
+struct watch_job {
+	struct gpc_ticket ticket;
+	struct gpc_watch watch;
+	struct pick pick;
+	bool is_end;
+};
+
+static void drop_watch_job(struct gpc_ticket *t)
+{
+	free(t);
+}
+
+static void watch_job(void *ctx, struct gpc_ticket *ticket)
+{
+	struct gpc_instance *i = ctx;
+	struct watch_job *job = (struct watch_job *)(void *)ticket;
+	struct gpc_err err;
+
+	if (job->is_end)
+		gpc_worker_unwatch(i->worker, is_picked, &job->pick);
+	else if (gpc_worker_watch(i->worker, &job->watch, &err) < 0)
+		gpc_instance_report(i, NULL, err.code, err.text);
+}
+
+static gpc_status on_worker(struct gpc_instance *i, const struct watch_job *wanted)
+{
+	struct watch_job *job;
+
+	if (!i->worker)
+		return GPC_E_CONFIG;
+	job = calloc(1, sizeof *job);
+	if (!job)
+		return GPC_E_NOMEM;
+	*job = *wanted;
+	job->ticket = (struct gpc_ticket){.refs = 1, .drop = drop_watch_job};
+	if (!gpc_worker_is_me(i->worker))
+		return gpc_worker_post(i->worker, watch_job, &job->ticket) ? GPC_OK : GPC_E_BUSY;
+	watch_job(i, &job->ticket);
+	gpc_ticket_put(&job->ticket);
+	return GPC_OK;
+}
+
+static gpc_status add_watch(struct gpc_instance *i, const struct gpc_watch *watch)
+{
+	struct watch_job job = {.watch = *watch};
+	gpc_status st = on_worker(i, &job);
+
+	if (st < 0 && watch->owns_fd)
+		close(watch->fd);
+	return st;
+}
+
+static gpc_status end_watch(struct gpc_instance *i, const struct pick *pick)
+{
+	struct watch_job job = {.pick = *pick, .is_end = true};
+
+	return on_worker(i, &job);
+}
+
+static gpc_status host_watch_fd(const struct gpc_host *h, const struct gpc_target *t, int32_t fd,
+				uint32_t events, uint64_t token)
+{
+	struct gpc_watch watch = {.fd = fd,
+				  .kind = GPC_READY_FD,
+				  .events = events,
+				  .token = token,
+				  .target = t ? t->id : 0};
+	struct pick pick = {.target = watch.target, .kind = GPC_READY_FD, .fd = fd};
+
+	end_watch(of(h), &pick);
+	return events ? add_watch(of(h), &watch) : GPC_OK;
+}
+
+static gpc_status host_set_timer(const struct gpc_host *h, const struct gpc_target *t,
+				 uint64_t every_ns, uint64_t token)
+{
+	struct itimerspec spec = {.it_interval = gpc_timespec(every_ns),
+				  .it_value = gpc_timespec(every_ns)};
+	struct gpc_watch watch = {.kind = GPC_READY_TIMER,
+				  .events = EPOLLIN,
+				  .token = token,
+				  .target = t ? t->id : 0,
+				  .owns_fd = true};
+	struct pick pick = {.target = watch.target, .kind = GPC_READY_TIMER, .token = token};
+
+	end_watch(of(h), &pick);
+	if (!every_ns)
+		return GPC_OK;
+	watch.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (watch.fd < 0)
+		return GPC_E_SYSTEM;
+	timerfd_settime(watch.fd, 0, &spec, NULL);
+	return add_watch(of(h), &watch);
+}
+
+static gpc_status host_spawn(const struct gpc_host *h, const struct gpc_spawn *s)
+{
+	struct gpc_instance *i = of(h);
+	struct gpc_watch watch = {.kind = GPC_READY_CHILD,
+				  .events = EPOLLIN,
+				  .token = s->token,
+				  .target = s->target ? s->target->id : 0,
+				  .owns_fd = true,
+				  .deadline_ns = s->deadline_ns};
+	struct gpc_err err;
+	gpc_status st;
+
+	if (!i->worker)
+		return GPC_E_CONFIG;
+	st = gpc_spawn_start(s, &watch.child, &watch.fd, &err);
+	if (st < 0) {
+		gpc_instance_report(i, s->target, st, err.text);
+		return st;
+	}
+	return add_watch(i, &watch);
+}
+
+static const void *host_extension(const struct gpc_host *h, const char *id)
+{
+	const struct gpc_services *s = of(h)->setup.services;
+
+	return s->extension ? s->extension(s->ctx, id) : NULL;
+}
+
+void gpc_instance_init_host(struct gpc_instance *i)
+{
+	i->host = (struct gpc_host){.struct_size = sizeof i->host,
+				    .abi_major = GPC_ABI_MAJOR,
+				    .abi_minor = GPC_ABI_MINOR,
+				    .core_version = GPC_VERSION,
+				    .level = i->setup.log ? i->setup.log->level : GPC_WARN,
+				    .impl = i,
+				    .log = host_log,
+				    .report = host_report,
+				    .now_ns = host_now,
+				    .should_stop = host_should_stop,
+				    .read_mem = host_read_mem,
+				    .open_file = host_open_file,
+				    .find_symbol = host_find_symbol,
+				    .watch_fd = host_watch_fd,
+				    .set_timer = host_set_timer,
+				    .spawn = host_spawn,
+				    .extension = host_extension};
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One running collector: its host table, its worker, the processes it is
+ * attached to, what it wrote in this window, and what went wrong.
+ *
+ *   new (create, probe) - start - { claim, attach, detach, window }* - stop - free
+ *
+ * The control thread calls everything here except what says otherwise; the
+ * collector's [worker] callbacks run on the instance's worker. */
+#ifndef GPC_PLUGIN_INSTANCE_H
+#define GPC_PLUGIN_INSTANCE_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "plugin/module.h"
+#include "plugin/report.h"
+#include "proc/target.h"
+#include "profile/names.h"
+#include "profile/stacks.h"
+
+struct gpc_instance;
+
+/* What the core gives to instances beyond this folder; all must stay valid
+ * until the instance is freed. Calls come from any of the instance's threads. */
+struct gpc_services {
+	void *ctx;
+	/* Extensions of the core: gpc.source/1, gpc.processes/1. instance goes
+	 * with the host table they are asked with: gpc_instance_of_host. */
+	const void *(*extension)(void *ctx, const char *id);
+	bool (*should_stop)(void *ctx);
+	/* May the collector attach to one more? (--max-processes-runtime-profiler) */
+	uint32_t max_targets;
+	size_t stack_bytes; /* cap of one event's table */
+};
+
+struct gpc_instance_setup {
+	const struct gpc_loaded_module *module;
+	const struct gpc_collector *collector;
+	const void *options; /* the module's, filled */
+	const struct gpc_services *services;
+	struct gpc_names *names; /* a reference is taken */
+	struct gpc_log *log;
+};
+
+/* Calls create and probe. */
+gpc_status gpc_instance_new(const struct gpc_instance_setup *setup, struct gpc_instance **ret,
+			    struct gpc_err *err);
+gpc_status gpc_instance_start(struct gpc_instance *i, const struct gpc_session *session,
+			      struct gpc_err *err);
+/* Detaches from all, stops. Safe twice. */
+void gpc_instance_stop(struct gpc_instance *i);
+void gpc_instance_free(struct gpc_instance *i); /* NULL is fine */
+
+const struct gpc_collector *gpc_instance_collector(const struct gpc_instance *i);
+const char *gpc_instance_name(const struct gpc_instance *i);
+struct gpc_instance *gpc_instance_of_host(const struct gpc_host *h);
+struct gpc_worker *gpc_instance_worker(struct gpc_instance *i); /* NULL: needs none */
+void *gpc_instance_self(struct gpc_instance *i);
+
+/* ---- processes: from the discovery's thread ---------------------------------- */
+
+/* Runs claim() on the worker, waits at most until deadline_ns: -1 when it took
+ * longer. 50 for a collector without claim(). */
+int32_t gpc_instance_claim(struct gpc_instance *i, struct gpc_target_view *view,
+			   uint64_t deadline_ns);
+/* Queues an attach; failures are reported and tried again after 2, 4, 8 ...
+ * windows while the process lives. */
+void gpc_instance_attach(struct gpc_instance *i, struct gpc_target_view *view);
+/* Queues a detach; unknown ids are fine. */
+void gpc_instance_detach(struct gpc_instance *i, uint64_t target);
+
+/* ---- windows ------------------------------------------------------------------- */
+
+/* Lets the collector write what it measured, waits until the window's deadline.
+ * GPC_E_TIMEOUT: it did not come back; its window is empty. */
+gpc_status gpc_instance_window(struct gpc_instance *i, const struct gpc_window *win,
+			       struct gpc_err *err);
+/* What it wrote for one of its events in the window before; NULL when nothing.
+ * Borrowed until the next gpc_instance_window, not to be asked for when that
+ * timed out. Frames are numbers of names (of the epoch given), or addresses of
+ * the target. */
+const struct gpc_stacks *gpc_instance_stacks(const struct gpc_instance *i, uint16_t event,
+                                             uint32_t epoch);
+/* A new epoch of names; between windows. One that is not ready by the deadline
+ * follows later, and has no stacks until then. */
+void gpc_instance_new_names(struct gpc_instance *i, struct gpc_names *names,
+                            uint64_t deadline_ns);
+/* What was reported since the last call. The caller frees with
+ * gpc_reports_deinit. */
+void gpc_instance_take_reports(struct gpc_instance *i, struct gpc_reports *ret);
+uint32_t gpc_instance_targets(const struct gpc_instance *i); /* attached now; any thread */
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of an instance, for the files that make it up: instance.c (life),
+ * attach.c (processes), collect.c (windows and records), host.c (the table). */
+#ifndef GPC_PLUGIN_INSTANCE_IMPL_H
+#define GPC_PLUGIN_INSTANCE_IMPL_H
+
+#include <pthread.h>
+
+#include "base/map.h"
+#include "plugin/instance.h"
+#include "plugin/worker.h"
+#include "profile/writer.h"
+
+struct gpc_attachment {
+	struct gpc_target_view *view;
+	void *tctx;
+};
+
+/* A process that could not be attached: tried again in window due. */
+struct gpc_failure {
+	struct gpc_target_view *view;
+	uint32_t fails, due;
+};
+
+struct gpc_event_stacks {
+	uint16_t event;
+	struct gpc_stacks *now, *done; /* being written; of the window before */
+};
+
+struct gpc_instance {
+	struct gpc_instance_setup setup;
+	struct gpc_host host;
+	void *self;
+	bool is_started;
+	char worker_name[16];
+	struct gpc_worker *worker; /* NULL: the collector has no worker callbacks */
+
+	/* The worker's own. */
+	vec(struct gpc_attachment *) attached;
+	vec(struct gpc_failure) failures;
+	uint32_t window;
+	struct gpc_batch_writer *writer;
+	vec(struct gpc_event_stacks) events;
+	uint64_t refused; /* records that named no attached process */
+
+	uint32_t epoch; /* of the names in use; atomic */
+
+	pthread_mutex_t lock; /* covers what follows */
+	struct gpc_reports reports;
+	uint32_t n_attached;
+};
+
+/* host.c */
+void gpc_instance_init_host(struct gpc_instance *i);
+void gpc_instance_report(struct gpc_instance *i, const struct gpc_target *t, gpc_status code,
+			 const char *detail);
+
+/* attach.c; on the worker */
+struct gpc_attachment *gpc_instance_find(struct gpc_instance *i, uint64_t target);
+void gpc_instance_retry_failures(struct gpc_instance *i);
+void gpc_instance_detach_all(struct gpc_instance *i);
+
+/* collect.c */
+gpc_status gpc_instance_init_writer(struct gpc_instance *i, struct gpc_err *err);
+void gpc_instance_deinit_writer(struct gpc_instance *i);
+void gpc_instance_on_watch(void *ctx, const struct gpc_watch *watch, uint32_t events);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The full view of a process that collectors get (struct gpc_target), read from
+ * /proc when somebody asks for it. Immutable, counted by references; get and
+ * put are thread-safe. */
+#ifndef GPC_PROC_TARGET_H
+#define GPC_PROC_TARGET_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+struct gpc_target_view {
+	struct gpc_target target;
+	int refs;
+	char *text; /* what target's strings and maps point into */
+	struct gpc_map *maps;
+	char comm[16], exe[4096];
+	uint64_t exe_dev, exe_ino; /* identity of the executable's file */
+	int64_t exe_mtime_ns;
+};
+
+struct gpc_target_id {
+	int32_t pid;
+	uint64_t id;
+	uint32_t exec_count;
+};
+
+/* One reference. GPC_E_GONE: no such process, or a zombie. */
+gpc_status gpc_target_read(const struct gpc_target_id *id, struct gpc_target_view **ret,
+			   struct gpc_err *err);
+struct gpc_target_view *gpc_target_get(struct gpc_target_view *v);
+void gpc_target_put(struct gpc_target_view *v); /* NULL is fine */
+/* Is it still the same process (pid and start time), and no zombie? */
+bool gpc_target_lives(const struct gpc_target_view *v);
+
+#endif
