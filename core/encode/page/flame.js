@@ -60,28 +60,44 @@ function addTotals(tree) {
   }
 }
 
+// The children of all frames in one array, each frame's together.
+function childLists(tree) {
+  const n = tree.name.length;
+  const from = new Int32Array(n + 2), list = new Int32Array(n);
+
+  for (let i = 1; i < n; i++)
+    from[tree.parent[i] + 2]++;
+  for (let i = 2; i < n + 2; i++)
+    from[i] += from[i - 1];
+  for (let i = 1; i < n; i++)
+    list[from[tree.parent[i] + 1]++] = i;
+  return { from, list };
+}
+
 // Larger ones stand left; start is where a frame begins, in samples.
 function addPlaces(tree) {
   const n = tree.name.length;
-  const order = Array.from({ length: n - 1 }, (_, i) => i + 1);
-  const last = new Int32Array(n);
-  const filled = new Float64Array(n);
+  const { from, list } = childLists(tree);
+  const bySize = (a, b) => tree.total[b] - tree.total[a] || tree.name[a] - tree.name[b];
 
   tree.first = new Int32Array(n);
   tree.next = new Int32Array(n);
   tree.start = new Float64Array(n);
-  order.sort((a, b) => tree.depth[a] - tree.depth[b] || tree.total[b] - tree.total[a] ||
-    tree.name[a] - tree.name[b]);
-  for (const i of order) {
-    const parent = tree.parent[i];
+  for (let i = 0; i < n; i++) {
+    const children = list.subarray(from[i], from[i + 1]);
+    let start = tree.start[i], last = 0;
 
-    if (last[parent])
-      tree.next[last[parent]] = i;
-    else
-      tree.first[parent] = i;
-    last[parent] = i;
-    tree.start[i] = tree.start[parent] + filled[parent];
-    filled[parent] += tree.total[i];
+    if (children.length > 1)
+      children.sort(bySize);
+    for (const child of children) {
+      if (last)
+        tree.next[last] = child;
+      else
+        tree.first[i] = child;
+      last = child;
+      tree.start[child] = start;
+      start += tree.total[child];
+    }
   }
 }
 
