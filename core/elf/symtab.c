@@ -2,10 +2,12 @@
 #include "elf/symtab.h"
 
 #include <elf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "elf/plt.h"
 #include "elf/symbols.h"
 
 #define MAX_CODE    64         /* executable segments */
@@ -38,6 +40,7 @@ struct gpc_symtab {
 	vec(struct gpc_elf_segment) code;
 	vec(struct entry) entries;       /* by start; those of one start are aliases */
 	struct gpc_elf_range strings[2]; /* of .symtab, of .dynsym */
+	struct gpc_elf_plt plt;
 };
 
 struct loader {
@@ -304,8 +307,59 @@ static gpc_status load(struct loader *l, struct gpc_err *err)
 		qsort(t->entries.at, t->entries.n, sizeof *t->entries.at, by_start_and_rank);
 	keep_best(t);
 	extend_unsized(l);
+	gpc_elf_plt_find(l->elf, &t->plt);
 	shrink(t);
 	return GPC_OK;
+}
+
+static bool find_entry(const struct gpc_symtab *t, uint64_t vaddr, struct gpc_symtab_hit *ret)
+{
+	size_t low = 0, high = t->entries.n;
+	uint64_t at = vaddr - t->base;
+
+	if (vaddr < t->base)
+		return false;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (t->entries.at[mid].start <= at)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (int depth = 0; low && depth < MAX_NESTING; depth++) {
+		const struct entry *e = &t->entries.at[--low];
+
+		while (low && t->entries.at[low - 1].start == e->start)
+			low--;
+		if (at - e->start >= ENTRY_SIZE(e))
+			continue;
+		*ret = (struct gpc_symtab_hit){t->base + e->start, ENTRY_SIZE(e), (uint32_t)low};
+		return true;
+	}
+	return false;
+}
+
+/* Stubs take the numbers after all entries. */
+static bool find_stub(const struct gpc_symtab *t, uint64_t vaddr, struct gpc_symtab_hit *ret)
+{
+	const struct gpc_elf_plt *plt = &t->plt;
+	uint64_t stub;
+
+	if (!plt->count || vaddr < plt->start)
+		return false;
+	stub = (vaddr - plt->start) / plt->size;
+	if (stub >= plt->count)
+		return false;
+	ret->start = plt->start + stub * plt->size;
+	ret->size = plt->size;
+	ret->index = (uint32_t)(t->entries.n + stub);
+	return true;
+}
+
+static void cut_version(char *name)
+{
+	name[1 + strcspn(name + 1, "@")] = '\0';
 }
 
 /* Shorter is better, then lexical order. */
@@ -314,6 +368,49 @@ static bool is_better_name(const char *a, const char *b)
 	size_t n = strlen(a), m = strlen(b);
 
 	return n != m ? n < m : strcmp(a, b) < 0;
+}
+
+/* The best name of the function at an index, without a version. */
+static char *name_of_entry(const struct gpc_symtab *t, const struct gpc_elf_source *source,
+			   uint32_t index)
+{
+	autofree char *best = NULL;
+
+	for (size_t i = index; i < t->entries.n && i - index < MAX_ALIASES; i++) {
+		const struct entry *e = &t->entries.at[i];
+		autofree char *name = NULL;
+
+		if (e->start != t->entries.at[index].start)
+			break;
+		name = gpc_elf_string(source, &t->strings[!!(e->bits & DYNAMIC)], e->name);
+		if (!name || !*name)
+			continue;
+		cut_version(name);
+		if (!best || is_better_name(name, best)) {
+			free(best);
+			best = take(name);
+		}
+	}
+	return take(best);
+}
+
+/* A stub that calls what a resolver chooses is named after the resolver, which
+ * bears the function's name. */
+static char *name_of_stub(const struct gpc_symtab *t, const struct gpc_elf_source *source,
+			  uint32_t stub)
+{
+	autofree char *name = NULL;
+	struct gpc_symtab_hit hit;
+	uint64_t resolver;
+	char *ret;
+
+	gpc_elf_plt_target(&t->plt, source, stub, &name, &resolver);
+	if (!name && find_entry(t, resolver, &hit))
+		name = name_of_entry(t, source, hit.index);
+	if (!name || !*name)
+		return NULL;
+	cut_version(name);
+	return asprintf(&ret, "%s@plt", name) < 0 ? NULL : ret;
 }
 
 gpc_status gpc_symtab_load(const struct gpc_elf *elf, struct gpc_symtab **ret, struct gpc_err *err)
@@ -348,53 +445,15 @@ void gpc_symtab_free(struct gpc_symtab *t)
 
 bool gpc_symtab_find(const struct gpc_symtab *t, uint64_t vaddr, struct gpc_symtab_hit *ret)
 {
-	size_t low = 0, high = t->entries.n;
-	uint64_t at = vaddr - t->base;
-
-	if (vaddr < t->base)
-		return false;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (t->entries.at[mid].start <= at)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (int depth = 0; low && depth < MAX_NESTING; depth++) {
-		const struct entry *e = &t->entries.at[--low];
-
-		while (low && t->entries.at[low - 1].start == e->start)
-			low--;
-		if (at - e->start >= ENTRY_SIZE(e))
-			continue;
-		*ret = (struct gpc_symtab_hit){t->base + e->start, ENTRY_SIZE(e), (uint32_t)low};
-		return true;
-	}
-	return false;
+	return find_entry(t, vaddr, ret) || find_stub(t, vaddr, ret);
 }
 
 char *gpc_symtab_name(const struct gpc_symtab *t, const struct gpc_elf_source *source,
 		      uint32_t index)
 {
-	autofree char *best = NULL;
-
-	for (size_t i = index; i < t->entries.n && i - index < MAX_ALIASES; i++) {
-		const struct entry *e = &t->entries.at[i];
-		autofree char *name = NULL;
-
-		if (e->start != t->entries.at[index].start)
-			break;
-		name = gpc_elf_string(source, &t->strings[!!(e->bits & DYNAMIC)], e->name);
-		if (!name || !*name)
-			continue;
-		name[1 + strcspn(name + 1, "@")] = '\0';
-		if (!best || is_better_name(name, best)) {
-			free(best);
-			best = take(name);
-		}
-	}
-	return take(best);
+	if (index < t->entries.n)
+		return name_of_entry(t, source, index);
+	return name_of_stub(t, source, (uint32_t)(index - t->entries.n));
 }
 
 bool gpc_symtab_vaddr(const struct gpc_symtab *t, uint64_t file_offset, uint64_t *ret)

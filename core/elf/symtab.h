@@ -27,7 +27,7 @@ gpc_status gpc_symtab_load(const struct gpc_elf *elf, struct gpc_symtab **ret, s
 void gpc_symtab_free(struct gpc_symtab *t);
 /* The function that covers vaddr, the innermost one if several do. */
 bool gpc_symtab_find(const struct gpc_symtab *t, uint64_t vaddr, struct gpc_symtab_hit *ret);
-/* New text, without @VERSION; NULL when the file does not hold it (any more).
+/* New text, without @VERSION, "foo@plt" for a stub; NULL when the file does not hold it (any more).
  * source: the one the table was loaded from. */
 char *gpc_symtab_name(const struct gpc_symtab *t, const struct gpc_elf_source *source,
 		      uint32_t index);

@@ -29,7 +29,8 @@ static void append(const char *piece, size_t n, void *ctx)
 
 	if (n >= MAX_TEXT - out->n)
 		longjmp(out->full, 1);
-	memcpy(out->text + out->n, piece, n);
+	if (n)
+		memcpy(out->text + out->n, piece, n);
 	out->n += n;
 }
 

@@ -109,7 +109,7 @@ static const char *read_address(const char *at, const char *end, uint64_t *ret)
 		address = address << 4 | digit;
 	}
 	*ret = address;
-	return at + 4 < end && at[2] == ' ' ? at + 1 : NULL;
+	return at + 3 < end && at[2] == ' ' ? at + 1 : NULL;
 }
 
 /* Global before weak before local; UINT16_MAX: no code. */
@@ -157,7 +157,8 @@ static bool read_line(struct reader *r, const char *at, const char *end)
 	if (!address || line.rank == UINT16_MAX || !n || is_noise(at, n) ||
 	    r->lines.n >= MAX_SYMBOLS)
 		return true;
-	if (module && !module_number(r, module, (size_t)(end - module - 1), &line.module))
+	if (module &&
+	    !module_number(r, module, strnlen(module, (size_t)(end - module - 1)), &line.module))
 		return false;
 	return add_text(r, at, n, &line.name) && vec_push(&r->lines, line);
 }

@@ -24,7 +24,9 @@ static void look(const struct gpc_elf *elf, const struct gpc_symtab *t, uint64_t
 	if (hit.start > vaddr || vaddr - hit.start >= hit.size)
 		abort();
 	name = gpc_symtab_name(t, &elf->source, hit.index);
-	if (name && (!*name || strlen(name) > GPC_ELF_NAME_MAX || strchr(name + 1, '@')))
+	if (name && (!*name || strlen(name) > GPC_ELF_NAME_MAX + strlen("@plt")))
+		abort();
+	if (name && strchr(name + 1, '@') && strcmp(strchr(name + 1, '@'), "@plt") != 0)
 		abort();
 	free(name);
 }

@@ -43,9 +43,19 @@ static void demangles(void **state)
 
 static void leaves_other_names(void **state)
 {
-	static const char *const names[] = {"",    "main", "_",         "_Z",
-					    "_R",  "Z3fo", "_Zfoo",     "_ZN3fo",
-					    "__x", "@",    "_Z@GLIBC_", "_ZN9999999999fooEv"};
+	static const char *const names[] = {"",
+					    "main",
+					    "_",
+					    "_Z",
+					    "_R",
+					    "Z3fo",
+					    "_Zfoo",
+					    "_ZN3fo",
+					    "__x",
+					    "@",
+					    "_Z@GLIBC_",
+					    "_RINvNtC0std3mem8iahgTTTTTTTTTTTTTTTstd3mem8iah",
+					    "_ZN9999999999fooEv"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -153,14 +153,32 @@ static void leaves_out_what_is_no_line(void **state)
 					     "ffffffff81000000 T\nffffffff81000000 T \n"
 					     "ffffffff81000000 TT two\n"
 					     "ffffffff81000010 T m\t[\nffffffff81000020 T n\t\n"
-					     "ffffffff81000030 T o\t[x]\nffffffff81000040 T half",
+					     "ffffffff81000030 T o\t[x]\nffffffff81000030 T pp\n"
+					     "ffffffff81000040 T q\nffffffff81000050 T half",
 					     &fd);
 
 	(void)state;
 	expect(k, 0xffffffff81000000, NULL, NULL);
 	expect(k, 0xffffffff81000010, "m", "");
 	expect(k, 0xffffffff81000020, "n", "");
-	expect(k, 0xffffffff81000040, "o", "x");
+	expect(k, 0xffffffff81000030, "o", "x");
+	expect(k, 0xffffffff81000050, "q", "");
+	gpc_kernel_syms_free(k);
+	close(fd);
+}
+
+static void survives_zero_bytes(void **state)
+{
+	static const char text[] = "ffffffff81000000 T f\0g\t[m\0n]\n"
+				   "ffffffff81000010 T \0\n"
+				   "ffffffff81000020 T h\t[\0 longer than any known]\n";
+	int fd;
+	struct gpc_kernel_syms *k = table_of("", &fd);
+
+	(void)state;
+	assert_int_equal(write(fd, text, sizeof text - 1), sizeof text - 1);
+	expect(k, 0xffffffff81000010, "f", "m");
+	expect(k, 0xffffffff81000020, "h", "");
 	gpc_kernel_syms_free(k);
 	close(fd);
 }
@@ -204,6 +222,7 @@ int main(void)
 		cmocka_unit_test(says_that_addresses_are_hidden),
 		cmocka_unit_test(reads_again_when_stale),
 		cmocka_unit_test(leaves_out_what_is_no_line),
+		cmocka_unit_test(survives_zero_bytes),
 		cmocka_unit_test(says_why_there_is_no_file),
 		cmocka_unit_test(reads_the_running_kernel),
 	};
