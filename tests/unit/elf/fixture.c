@@ -33,6 +33,16 @@ void _start(void)
 	exported_function(indirect());
 }
 
+#ifdef CALLS
+int external_one(int x);
+int external_two(int x);
+
+int calls(int x)
+{
+	return external_two(x) + indirect() + external_one(x) + exported_function(x);
+}
+#endif
+
 #ifdef VERSIONED
 int versioned_old(void)
 {
