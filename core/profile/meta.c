@@ -121,9 +121,9 @@ static bool put_arguments(json_t *to, const json_t *arguments)
 
 static void find_host(const struct gpc_meta_input *in, struct where *ret)
 {
-	ret->proc_fd = in->proc_fd >= 0 ? dup(in->proc_fd)
+	ret->proc_fd = in->proc_fd >= 0 ? fcntl(in->proc_fd, F_DUPFD_CLOEXEC, 0)
 					: open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	ret->root_fd = in->root_fd >= 0 ? dup(in->root_fd) : -1;
+	ret->root_fd = in->root_fd >= 0 ? fcntl(in->root_fd, F_DUPFD_CLOEXEC, 0) : -1;
 	if (ret->root_fd < 0 && gpc_machine_is_foreign(ret->proc_fd, "mnt"))
 		ret->root_fd = openat(ret->proc_fd, "1/root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	ret->is_own_root = ret->root_fd < 0;

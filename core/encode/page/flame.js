@@ -427,7 +427,7 @@ function begin() {
     `${number.format(data.samples)} ${data.unit}`;
   $("turn").textContent = "Flame";
   $("empty").hidden = all > 0;
-  $("space").hidden = !all;
+  $("space").hidden = $("tools").hidden = !all;
   showLegend();
   if (!all)
     return;
