@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "program/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <gpc/gpc.h>
+
+#include "program/journal.h"
+#include "program/run.h"
+#include "program/secrets.h"
+
+#define MAX_WORDS 4
+
+enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
+
+static const char usage_text[] = "gprofiler-core [OPTION]...\n"
+				 "       gprofiler-core plugins list [--json]\n"
+				 "       gprofiler-core plugins show NAME [--json]";
+
+/* Beyond the core's options. */
+struct own_options {
+	int32_t as_json;
+};
+
+static const struct gpc_option own_rows[] = {
+	{.struct_size = sizeof(struct gpc_option),
+	 .type = GPC_OPT_BOOL,
+	 .name = "json",
+	 .offset = offsetof(struct own_options, as_json),
+	 .dest = "",
+	 .fallback = "false",
+	 .flags = GPC_OPT_SWITCH | GPC_OPT_ABSOLUTE | GPC_OPT_HIDDEN,
+	 .help = "Describe plugins as JSON"},
+	{0},
+};
+
+struct words {
+	const char *at[MAX_WORDS];
+	int n;
+};
+
+static int usage_error(const char *text)
+{
+	fprintf(stderr, "gprofiler-core: error: %s\nTry 'gprofiler-core --help'.\n", text);
+	return STATUS_USAGE;
+}
+
+static int failure(const struct gpc_err *err)
+{
+	if (*err->text)
+		fprintf(stderr, "%s\n", err->text);
+	return STATUS_FAILED;
+}
+
+static int outcome(gpc_status st, const struct gpc_err *err)
+{
+	if (st >= 0)
+		return STATUS_OK;
+	return st == GPC_E_CONFIG ? usage_error(err->text) : failure(err);
+}
+
+static int help(struct gpc_core *core)
+{
+	struct winsize size;
+	int width = 80;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40)
+		width = size.ws_col;
+	gpc_core_help(core, usage_text, stdout, width);
+	return STATUS_OK;
+}
+
+/* A pipe that was closed early, a full disk. */
+static int flushed(int status)
+{
+	if (fflush(stdout) == 0 || status != STATUS_OK)
+		return status;
+	perror("gprofiler-core: standard output");
+	return STATUS_FAILED;
+}
+
+static int plugins(struct gpc_core *core, const struct words *w, int as_json)
+{
+	struct gpc_err err;
+
+	if (w->n == 2 && strcmp(w->at[1], "list") == 0)
+		return outcome(gpc_core_describe(core, NULL, as_json, stdout, &err), &err);
+	if (w->n == 3 && strcmp(w->at[1], "show") == 0)
+		return outcome(gpc_core_describe(core, w->at[2], as_json, stdout, &err), &err);
+	return usage_error("plugins: say 'plugins list' or 'plugins show NAME'");
+}
+
+static int unknown_word(const char *word)
+{
+	char text[200];
+
+	snprintf(text, sizeof text, "unknown command '%.100s'", word);
+	return usage_error(text);
+}
+
+static int dispatch(struct gpc_core *core, struct gpc_journal *j, const struct words *w,
+		    const struct own_options *own, char **argv)
+{
+	struct gpc_err err = {0};
+	int status;
+
+	if (gpc_core_get_int(core, "help"))
+		return flushed(help(core));
+	if (gpc_core_get_int(core, "version")) {
+		printf("%s\n", gpc_version());
+		return flushed(STATUS_OK);
+	}
+	if (w->n && strcmp(w->at[0], "plugins") == 0)
+		return flushed(plugins(core, w, own->as_json));
+	if (w->n)
+		return unknown_word(w->at[0]);
+	if (own->as_json)
+		return usage_error("--json goes with 'plugins list' and 'plugins show'");
+	status = gpc_run(core, j, argv, &err);
+	if (status == STATUS_USAGE)
+		return usage_error(err.text);
+	return status == STATUS_OK ? STATUS_OK : failure(&err);
+}
+
+static int with_core(struct gpc_core *core, struct gpc_journal *j, char **argv, char *const *envp)
+{
+	struct own_options own = {0};
+	struct words words = {0};
+	struct gpc_err err = {0};
+	int argc = 0, status;
+	gpc_status st;
+
+	while (argv[argc])
+		argc++;
+	st = gpc_core_add_options(core, "Plugins", own_rows, &own, &err);
+	if (st >= 0)
+		st = gpc_core_args(core, argc - 1, argv + 1, envp, words.at, MAX_WORDS, &words.n,
+				   &err);
+	gpc_secrets_mask(argv);
+	status = st < 0 ? outcome(st, &err) : dispatch(core, j, &words, &own, argv);
+	gpc_core_free(core); /* before own goes */
+	return status;
+}
+
+int gpc_cli(int argc, char **argv, char *const *envp)
+{
+	struct gpc_journal journal;
+	struct gpc_core_setup setup = {.size = sizeof setup,
+				       .ctx = &journal,
+				       .log_level = GPC_INFO,
+				       .on_log = gpc_journal_line};
+	struct gpc_core *core;
+	struct gpc_err err = {0};
+	int status;
+
+	if (argc < 1)
+		return STATUS_USAGE;
+	gpc_journal_init(&journal);
+	if (gpc_core_new(&setup, &core, &err) < 0)
+		status = failure(&err);
+	else
+		status = with_core(core, &journal, argv, envp);
+	gpc_journal_abandon(&journal);
+	gpc_journal_deinit(&journal);
+	return status;
+}
