@@ -161,6 +161,8 @@ static void stacks_come_back(void **state)
 				  "svc;main 8\n"
 				  "java;appid: java: x.jar;main 9\n"
 				  "java;appid: java: x.jar;" GPC_OVERFLOW_TEXT " 10\n");
+	/* What a row shares with the one before is not written twice. */
+	assert_int_equal(json_array_size(json_object_get(f->data, "rows")), 6 * 3 + 8);
 	/* Lines of one function are one name. */
 	assert_int_equal(json_array_size(json_object_get(f->data, "names")), 7);
 	assert_int_equal(json_integer_value(json_object_get(f->data, "samples")), 45);

@@ -206,6 +206,17 @@ static void errors_beside_stacks_are_no_samples(void **state)
 	assert_out(f, "1;" ERROR_1 ";py 10", "2;" ERROR_1 ";py 7");
 }
 
+static void an_error_frame_among_others_is_a_stack(void **state)
+{
+	struct fixture *f = *state;
+
+	add(f, f->perf, 1, "native", 4);
+	add(f, f->runtime[0], 1, "py;" ERROR_1, 1);
+	add(f, f->runtime[0], 1, ERROR_1 ";py", 1);
+	merge(f);
+	assert_out(f, "1;py;" ERROR_1 " 2", "1;" ERROR_1 ";py 2");
+}
+
 static void no_perf_samples_keep_the_runtimes(void **state)
 {
 	struct fixture *f = *state;
@@ -517,6 +528,7 @@ int main(void)
 		row_of(two_processes_two_errors),
 		row_of(error_frames_come_once),
 		row_of(errors_beside_stacks_are_no_samples),
+		row_of(an_error_frame_among_others_is_a_stack),
 		row_of(no_perf_samples_keep_the_runtimes),
 		row_of(a_runtime_is_scaled_to_perf),
 		row_of(what_scales_to_nothing_goes),

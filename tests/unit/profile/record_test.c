@@ -117,6 +117,7 @@ static void every_lie_is_found(void **state)
 	LIE(first(&b)->frames_at = 0);
 	LIE(first(&b)->frames_at = 40);
 	LIE(first(&b)->frames_at += 4);
+	LIE((first(&b)->frames_at += 4, first(&b)->n_frames = 2));
 	LIE(first(&b)->frames_at += 8);
 	LIE(first(&b)->frames_at = UINT32_MAX & ~7u);
 #undef LIE
