@@ -82,24 +82,33 @@ static gpc_status fill(const struct sink *s, const struct gpc_profile *p, const 
 	return st;
 }
 
+/* One profile on its way into the folder. */
+struct job {
+	const struct sink *s;
+	const struct gpc_profile *p;
+	int dir;
+	unsigned number;
+	char stem[STEM_SIZE];
+};
+
 /* Writes the file; its name goes to name, NAME_MAX + 1 bytes. */
-static gpc_status write_file(const struct sink *s, const struct gpc_profile *p, int dir,
-			     const struct output *o, const char *stem, unsigned number, char *name)
+static gpc_status write_file(const struct job *job, const struct output *o, char *name)
 {
 	struct gpc_outdir_temp temp;
 	struct gpc_err err;
-	gpc_status st = gpc_outdir_temp(dir, &temp, &err);
+	gpc_status st = gpc_outdir_temp(job->dir, &temp, &err);
 
 	if (st >= 0) {
-		st = fill(s, p, o->format, temp.fd, &err);
+		st = fill(job->s, job->p, o->format, temp.fd, &err);
 		if (st >= 0)
-			st = gpc_outdir_publish(dir, &temp, stem, o->suffix, number, name, &err);
-		gpc_outdir_temp_drop(dir, &temp);
+			st = gpc_outdir_publish(job->dir, &temp, job->stem, o->suffix, job->number,
+						name, &err);
+		gpc_outdir_temp_drop(job->dir, &temp);
 	}
 	if (st >= 0)
 		return GPC_OK;
-	say(s, GPC_ERROR, "Cannot save %s to %s/%s%s: %s", o->what, s->options->output_dir, stem,
-	    o->suffix, err.text);
+	say(job->s, GPC_ERROR, "Cannot save %s to %s/%s%s: %s", o->what,
+	    job->s->options->output_dir, job->stem, o->suffix, err.text);
 	return GPC_E_SYSTEM;
 }
 
@@ -131,15 +140,15 @@ static gpc_status link_latest(const struct sink *s, int dir, const struct output
 	return GPC_OK;
 }
 
-static gpc_status save(const struct sink *s, const struct gpc_profile *p, int dir,
-		       const struct output *o, const char *stem, unsigned number)
+static gpc_status save(const struct job *job, const struct output *o)
 {
+	const struct sink *s = job->s;
 	char name[NAME_MAX + 1];
-	gpc_status st = write_file(s, p, dir, o, stem, number, name);
+	gpc_status st = write_file(job, o, name);
 
 	if (st < 0)
 		return st;
-	st = link_latest(s, dir, o, name);
+	st = link_latest(s, job->dir, o, name);
 	say(s, GPC_INFO, "Saved %s to %s/%s", o->what, s->options->output_dir, name);
 	return st;
 }
@@ -180,11 +189,10 @@ static gpc_status file_write(void *self, const struct gpc_profile *p)
 {
 	const char *const suffixes[] = {outputs[COL].suffix, outputs[HTML].suffix};
 	const struct sink *s = self;
+	struct job job = {.s = s, .p = p};
 	autoclose int dir = -1;
 	gpc_status st = GPC_OK;
-	char stem[STEM_SIZE];
 	struct gpc_err err;
-	unsigned number;
 
 	if (!has_folder(s->options))
 		return GPC_OK;
@@ -192,10 +200,11 @@ static gpc_status file_write(void *self, const struct gpc_profile *p)
 		say(s, GPC_ERROR, "Cannot save a profile: %s", err.text);
 		return GPC_E_SYSTEM;
 	}
-	make_stem(s, p, stem);
-	number = gpc_outdir_free_number(dir, stem, suffixes, N_OUTPUTS);
+	job.dir = dir;
+	make_stem(s, p, job.stem);
+	job.number = gpc_outdir_free_number(dir, job.stem, suffixes, N_OUTPUTS);
 	for (int i = 0; i < N_OUTPUTS; i++)
-		if (is_wanted(s->options, i) && save(s, p, dir, &outputs[i], stem, number) < 0)
+		if (is_wanted(s->options, i) && save(&job, &outputs[i]) < 0)
 			st = GPC_E_SYSTEM;
 	return st;
 }
