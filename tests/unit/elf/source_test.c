@@ -48,7 +48,7 @@ static void reads_strings_up_to_the_table_end(void **state)
 static void cuts_endless_strings(void **state)
 {
 	size_t n = 5 * GPC_ELF_NAME_MAX;
-	autofree char *bytes = malloc(n);
+	autofree char *bytes = calloc(1, n);
 	struct gpc_elf_source source = gpc_elf_source_memory(bytes, n);
 	struct gpc_elf_range strings = {0, n};
 	autofree char *text = NULL;

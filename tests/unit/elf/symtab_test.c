@@ -254,6 +254,30 @@ static void agrees_with_readelf(void **state)
 		assert_true(compare_with_readelf(info.dli_fname) > 1000);
 }
 
+/* Where an assembler marks code and data with $x and $d, those are no names. */
+static void leaves_out_mapping_symbols(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof fixture_names / sizeof *fixture_names; i++) {
+		struct gpc_symtab_hit hit;
+		struct gpc_symtab *t;
+		struct fixture f;
+		uint64_t vaddr;
+
+		fixture_load(&f, fixture_names[i]);
+		t = load(&f.elf);
+		for (uint64_t at = 0; at < f.n; at += 4) {
+			autofree char *name = NULL;
+
+			if (gpc_symtab_vaddr(t, at, &vaddr) && gpc_symtab_find(t, vaddr, &hit))
+				name = gpc_symtab_name(t, &f.elf.source, hit.index);
+			assert_true(!name || *name != '$');
+		}
+		gpc_symtab_free(t);
+		fixture_deinit(&f);
+	}
+}
+
 /* Walks through all that a damaged file claims to have. */
 static void exercise(struct fixture *f)
 {
@@ -330,6 +354,7 @@ int main(void)
 		cmocka_unit_test(keeps_one_of_two_tables),
 		cmocka_unit_test(translates_offsets),
 		cmocka_unit_test(agrees_with_readelf),
+		cmocka_unit_test(leaves_out_mapping_symbols),
 		cmocka_unit_test(survives_truncation),
 		cmocka_unit_test(survives_damage),
 	};
