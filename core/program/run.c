@@ -78,25 +78,32 @@ static void begin_session(struct run *r)
 				err.text);
 }
 
-static void step(struct run *r)
+static void end_session(struct run *r)
 {
-	struct gpc_core_state state;
-	struct gpc_err err;
-	gpc_status done = gpc_core_step(r->core, &err);
-
-	if (done < 0) {
-		gpc_journal_say(r->journal, GPC_ERROR, "Session failed: %s", err.text);
-		r->has_failed = true;
-	}
-	if (done > 0 && r->has_usage)
+	if (r->has_usage)
 		log_usage(r);
-	state = get_state(r);
-	if (state.window != r->window) {
-		r->window = state.window;
-		begin_session(r);
-	}
+}
+
+/* Looked at each second: the core says nothing when a session begins. */
+static void check_session(struct run *r)
+{
+	struct gpc_core_state state = get_state(r);
+
 	if (!state.is_running)
 		r->is_over = true;
+	if (state.window == r->window)
+		return;
+	r->window = state.window;
+	end_session(r);
+	begin_session(r);
+}
+
+/* The core has logged what went wrong. */
+static void step(struct run *r)
+{
+	if (gpc_core_step(r->core, NULL) < 0)
+		r->has_failed = true;
+	check_session(r);
 }
 
 /* ---- each second ------------------------------------------------------------- */
@@ -130,6 +137,7 @@ static void tick(struct run *r)
 	if (now < r->tick_ns)
 		return;
 	r->tick_ns = now + GPC_SECOND_NS;
+	check_session(r);
 	check_controller(r);
 	show_progress(r);
 }
@@ -190,14 +198,13 @@ struct stopping {
 	struct gpc_core *core;
 	int done_fd;
 	gpc_status status;
-	struct gpc_err err;
 };
 
 static void *stop_core(void *arg)
 {
 	struct stopping *s = arg;
 
-	s->status = gpc_core_stop(s->core, &s->err);
+	s->status = gpc_core_stop(s->core, NULL);
 	eventfd_write(s->done_fd, 1);
 	return NULL;
 }
@@ -216,10 +223,9 @@ static void stop(struct run *r)
 		pthread_join(thread, NULL);
 	}
 	gpc_cleanup_close(&s.done_fd);
-	if (s.status >= 0)
-		return;
-	gpc_journal_say(r->journal, GPC_ERROR, "Session failed: %s", s.err.text);
-	r->has_failed = true;
+	if (s.status < 0)
+		r->has_failed = true;
+	end_session(r);
 }
 
 /* ---- starting ---------------------------------------------------------------- */
