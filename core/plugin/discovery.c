@@ -84,19 +84,20 @@ static void forget_pid(struct gpc_discovery *d, int32_t pid, uint64_t keep)
 	}
 }
 
-void gpc_discovery_changed(struct gpc_discovery *d, const struct gpc_process *p, uint32_t kind)
+void gpc_discovery_changed(struct gpc_discovery *d, const struct gpc_process *p,
+			   const struct gpc_process_event *ev)
 {
-	struct question q = {.due_ns = gpc_now_ns() + SETTLE_NS, .pid = p->pid};
+	struct question q = {.due_ns = gpc_now_ns() + SETTLE_NS, .pid = ev->pid};
 	autolock(&d->lock);
 
-	if (kind == GPC_CHANGED_EXIT)
-		forget_pid(d, p->pid, 0);
-	else if (kind == GPC_CHANGED_EXEC)
-		forget_pid(d, p->pid, p->id);
-	if (p->is_kernel || !p->is_sampled)
+	if (ev->kind == GPC_PROC_EXIT)
+		forget_pid(d, ev->pid, 0);
+	else if (ev->kind == GPC_PROC_EXEC)
+		forget_pid(d, ev->pid, p->id);
+	if (!p || p->is_kernel || !p->is_sampled)
 		return;
 	/* A new mapping changes nothing for a process nobody has looked at yet. */
-	if (kind == GPC_CHANGED_SAMPLED || (kind == GPC_CHANGED_MMAP && find_known(d, p->id)))
+	if (ev->kind == GPC_PROC_SAMPLED || (ev->kind == GPC_PROC_MMAP && find_known(d, p->id)))
 		ask(d, &q);
 }
 

@@ -37,7 +37,8 @@ gpc_status gpc_discovery_new(const struct gpc_discovery_setup *setup, struct gpc
 void gpc_discovery_free(struct gpc_discovery *d); /* NULL is fine */
 
 /* From the table, under its lock: never blocks. */
-void gpc_discovery_changed(struct gpc_discovery *d, const struct gpc_process *p, uint32_t kind);
+void gpc_discovery_changed(struct gpc_discovery *d, const struct gpc_process *p,
+			   const struct gpc_process_event *ev);
 /* A collector asks for a process it found itself. Any thread. */
 gpc_status gpc_discovery_attach(struct gpc_discovery *d, struct gpc_instance *i, int32_t pid);
 

@@ -135,14 +135,9 @@ struct gpc_instance *gpc_instance_of_host(const struct gpc_host *h)
 	return h->impl;
 }
 
-struct gpc_worker *gpc_instance_worker(struct gpc_instance *i)
+const struct gpc_services *gpc_instance_services(const struct gpc_instance *i)
 {
-	return i->worker;
-}
-
-void *gpc_instance_self(struct gpc_instance *i)
-{
-	return i->self;
+	return i->setup.services;
 }
 
 void gpc_instance_take_reports(struct gpc_instance *i, struct gpc_reports *ret)

@@ -55,8 +55,16 @@ void gpc_instance_free(struct gpc_instance *i); /* NULL is fine */
 const struct gpc_collector *gpc_instance_collector(const struct gpc_instance *i);
 const char *gpc_instance_name(const struct gpc_instance *i);
 struct gpc_instance *gpc_instance_of_host(const struct gpc_host *h);
-struct gpc_worker *gpc_instance_worker(struct gpc_instance *i); /* NULL: needs none */
-void *gpc_instance_self(struct gpc_instance *i);
+const struct gpc_services *gpc_instance_services(const struct gpc_instance *i);
+
+/* ---- process events: subscribe from the collector, tell from anywhere --------- */
+
+/* GPC_E_CONFIG for a collector without any [worker] callback. */
+gpc_status gpc_instance_subscribe(struct gpc_instance *i, uint32_t kinds,
+				  void (*fn)(void *self, const struct gpc_process_event *ev));
+/* Queues the event for the worker if it was asked for. Never blocks; a worker
+ * that is thousands of events behind misses some, which is logged. */
+void gpc_instance_tell(struct gpc_instance *i, const struct gpc_process_event *ev);
 
 /* ---- processes: from the discovery's thread ---------------------------------- */
 
@@ -81,11 +89,10 @@ gpc_status gpc_instance_window(struct gpc_instance *i, const struct gpc_window *
  * timed out. Frames are numbers of names (of the epoch given), or addresses of
  * the target. */
 const struct gpc_stacks *gpc_instance_stacks(const struct gpc_instance *i, uint16_t event,
-                                             uint32_t epoch);
+					     uint32_t epoch);
 /* A new epoch of names; between windows. One that is not ready by the deadline
  * follows later, and has no stacks until then. */
-void gpc_instance_new_names(struct gpc_instance *i, struct gpc_names *names,
-                            uint64_t deadline_ns);
+void gpc_instance_new_names(struct gpc_instance *i, struct gpc_names *names, uint64_t deadline_ns);
 /* What was reported since the last call. The caller frees with
  * gpc_reports_deinit. */
 void gpc_instance_take_reports(struct gpc_instance *i, struct gpc_reports *ret);

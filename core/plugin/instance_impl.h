@@ -45,6 +45,10 @@ struct gpc_instance {
 
 	uint32_t epoch; /* of the names in use; atomic */
 
+	/* Process events, atomic. */
+	uint32_t kinds, n_events_queued;
+	void (*on_event)(void *self, const struct gpc_process_event *ev);
+
 	pthread_mutex_t lock; /* covers what follows */
 	struct gpc_reports reports;
 	uint32_t n_attached;

@@ -110,6 +110,7 @@ static void enter(const struct plan *p)
 	    setresuid(p->uid, p->uid, p->uid) < 0)
 		fail(p);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a change of user clears it */
 }
 
 static void connect_fds(const struct plan *p)

@@ -21,6 +21,7 @@ struct gpc_table {
 	int procfd;
 	uint64_t next_id;
 	uint32_t window;
+	uint64_t time_ns;                /* of the event being told */
 	struct gpc_u64map by_pid, by_id; /* -> struct gpc_process * */
 	struct gpc_images *images;
 	struct gpc_table_needs needs;
@@ -125,10 +126,23 @@ static struct gpc_process *enter(struct gpc_table *t, int32_t pid)
 	return p;
 }
 
-static void changed(struct gpc_table *t, struct gpc_process *p, uint32_t kind)
+static void changed(struct gpc_table *t, const struct gpc_process *p,
+		    const struct gpc_process_event *what)
 {
-	if (t->needs.changed)
-		t->needs.changed(t->needs.ctx, p, kind);
+	struct gpc_process_event ev = *what;
+
+	if (!t->needs.changed)
+		return;
+	ev.struct_size = sizeof ev;
+	ev.time_ns = t->time_ns;
+	if (!ev.path)
+		ev.path = "";
+	t->needs.changed(t->needs.ctx, p, &ev);
+}
+
+void gpc_table_at(struct gpc_table *t, uint64_t time_ns)
+{
+	t->time_ns = time_ns;
 }
 
 static void set_comm(struct gpc_process *p, const char *comm)
@@ -153,7 +167,7 @@ void gpc_table_fork(struct gpc_table *t, int32_t pid, int32_t ppid)
 		p->space = gpc_space_get(parent->space);
 		p->has_jit = parent->has_jit;
 	}
-	changed(t, p, GPC_CHANGED_FORK);
+	changed(t, p, &(struct gpc_process_event){.kind = GPC_PROC_FORK, .pid = pid, .ppid = ppid});
 }
 
 void gpc_table_exec(struct gpc_table *t, int32_t pid, const char *comm)
@@ -181,7 +195,7 @@ void gpc_table_exec(struct gpc_table *t, int32_t pid, const char *comm)
 	set_comm(p, comm);
 	if (!p->space)
 		p->space = gpc_space_new();
-	changed(t, p, GPC_CHANGED_EXEC);
+	changed(t, p, &(struct gpc_process_event){.kind = GPC_PROC_EXEC, .pid = pid, .path = comm});
 }
 
 /* Anonymous memory under a name. */
@@ -218,21 +232,24 @@ void gpc_table_mmap(struct gpc_table *t, const struct gpc_table_mmap *m)
 {
 	struct gpc_process *p = gpc_table_find(t, m->pid);
 
-	if (!p)
-		return; /* never sampled: its maps are read when it is */
-	if (p->space)
+	/* Of a process that was never sampled the maps are read when it is. */
+	if (p && p->space)
 		map_area(t, p, m);
-	changed(t, p, GPC_CHANGED_MMAP);
+	changed(t, p,
+		&(struct gpc_process_event){.kind = GPC_PROC_MMAP,
+					    .pid = m->pid,
+					    .path = m->path,
+					    .start = m->start,
+					    .end = m->start + m->length});
 }
 
-void gpc_table_exit(struct gpc_table *t, int32_t pid, uint64_t time_ns)
+void gpc_table_exit(struct gpc_table *t, int32_t pid)
 {
 	struct gpc_process *p = gpc_table_find(t, pid);
 
-	if (!p)
-		return;
-	p->exit_ns = time_ns ? time_ns : 1;
-	changed(t, p, GPC_CHANGED_EXIT);
+	if (p)
+		p->exit_ns = t->time_ns ? t->time_ns : 1;
+	changed(t, p, &(struct gpc_process_event){.kind = GPC_PROC_EXIT, .pid = pid});
 }
 
 void gpc_table_distrust(struct gpc_table *t)
@@ -295,7 +312,7 @@ struct gpc_process *gpc_table_sampled(struct gpc_table *t, int32_t pid, uint32_t
 	p->is_sampled = true;
 	if (!p->is_announced) {
 		p->is_announced = true;
-		changed(t, p, GPC_CHANGED_SAMPLED);
+		changed(t, p, &(struct gpc_process_event){.kind = GPC_PROC_SAMPLED, .pid = pid});
 	}
 	return p;
 }

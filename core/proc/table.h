@@ -43,16 +43,12 @@ struct gpc_table_needs {
 		     const struct gpc_area *area);
 	/* Its perf map should be opened while the process lives. */
 	void (*perf_map)(void *ctx, const struct gpc_process *p);
-	/* A process used CPU for the first time, did an exec, mapped code. */
-	void (*changed)(void *ctx, const struct gpc_process *p, uint32_t kind);
+	/* ev->kind: GPC_PROC_, or GPC_PROC_SAMPLED when a process used CPU for the
+	 * first time. p is NULL for a process the table does not know (it was
+	 * there before us and has slept since). */
+	void (*changed)(void *ctx, const struct gpc_process *p, const struct gpc_process_event *ev);
 };
-enum {
-	GPC_CHANGED_SAMPLED = 1,
-	GPC_CHANGED_EXEC = 2,
-	GPC_CHANGED_MMAP = 4,
-	GPC_CHANGED_FORK = 8,
-	GPC_CHANGED_EXIT = 16
-};
+#define GPC_PROC_SAMPLED (1u << 31)
 
 struct gpc_table;
 
@@ -71,10 +67,12 @@ struct gpc_table_mmap {
 	const char *path;
 };
 
+/* The time of what is told next. */
+void gpc_table_at(struct gpc_table *t, uint64_t time_ns);
 void gpc_table_fork(struct gpc_table *t, int32_t pid, int32_t ppid);
 void gpc_table_exec(struct gpc_table *t, int32_t pid, const char *comm);
 void gpc_table_mmap(struct gpc_table *t, const struct gpc_table_mmap *m);
-void gpc_table_exit(struct gpc_table *t, int32_t pid, uint64_t time_ns);
+void gpc_table_exit(struct gpc_table *t, int32_t pid);
 /* Events were lost: what is known of mappings may be wrong. */
 void gpc_table_distrust(struct gpc_table *t);
 

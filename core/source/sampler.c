@@ -74,12 +74,12 @@ static void need_perf_map(void *ctx, const struct gpc_process *p)
 	gpc_opener_perf_map(s->opener, p);
 }
 
-static void on_changed(void *ctx, const struct gpc_process *p, uint32_t kind)
+static void on_changed(void *ctx, const struct gpc_process *p, const struct gpc_process_event *ev)
 {
 	struct gpc_sampler *s = ctx;
 
 	if (s->config.changed)
-		s->config.changed(s->config.ctx, p, kind);
+		s->config.changed(s->config.ctx, p, ev);
 }
 
 static void on_perf_map(void *ctx, uint64_t process, int fd)
@@ -107,7 +107,10 @@ static struct stream *stream_of(struct gpc_sampler *s, uint32_t ring)
 
 static void count_sample(struct gpc_sampler *s, struct stream *st, const struct gpc_perf_record *r)
 {
-	struct gpc_process *p = gpc_table_sampled(s->table, (int32_t)r->pid, s->window);
+	struct gpc_process *p;
+
+	gpc_table_at(s->table, r->time);
+	p = gpc_table_sampled(s->table, (int32_t)r->pid, s->window);
 
 	st->samples++;
 	s->window_samples++;

@@ -29,7 +29,7 @@ struct gpc_sampler_config {
 	const char *raw_path; /* test hook: all records go to this file; or NULL */
 	/* Discovery is told of processes (gpc_table_needs.changed): locked, must
 	 * not block. May be NULL. */
-	void (*changed)(void *ctx, const struct gpc_process *p, uint32_t kind);
+	void (*changed)(void *ctx, const struct gpc_process *p, const struct gpc_process_event *ev);
 	void *ctx;
 };
 

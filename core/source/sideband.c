@@ -23,6 +23,7 @@ static void apply_mmap(struct gpc_table *t, const struct gpc_perf_record *r)
 
 bool gpc_sideband_apply(struct gpc_table *t, const struct gpc_perf_record *r)
 {
+	gpc_table_at(t, r->time);
 	switch (r->type) {
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:
@@ -41,7 +42,7 @@ bool gpc_sideband_apply(struct gpc_table *t, const struct gpc_perf_record *r)
 		break;
 	case PERF_RECORD_EXIT:
 		if (r->pid == r->tid)
-			gpc_table_exit(t, (int32_t)r->pid, r->time);
+			gpc_table_exit(t, (int32_t)r->pid);
 		break;
 	case PERF_RECORD_KSYMBOL:
 		return true;

@@ -115,6 +115,18 @@ static gpc_frame in_vdso(struct run *run, uint64_t offset)
 	return name ? native(run, name, "[vdso]") : nameless(run, "vdso");
 }
 
+static gpc_frame resolve_shared(struct run *run, uint64_t raw)
+{
+	switch (raw & GPC_RAW_KIND) {
+	case GPC_RAW_FILE:
+		return in_file(run, raw);
+	case GPC_RAW_VDSO:
+		return in_vdso(run, gpc_raw_offset(raw));
+	default:
+		return in_kernel(run, raw);
+	}
+}
+
 /* ---- plain addresses: JIT code, or nothing --------------------------------- */
 
 /* A fresh look while the process lives, since maps grow; else what was opened
@@ -166,28 +178,37 @@ static void enter_process(struct run *run, uint64_t process)
 	run->process = process;
 }
 
+/* Collectors write addresses as the process has them. */
+static uint64_t map_address(struct run *run, uint64_t process, uint64_t address)
+{
+	struct gpc_sampler *s = run->y->sampler;
+	struct gpc_process *p;
+	uint64_t raw = address;
+
+	gpc_sampler_lock(s);
+	p = gpc_table_by_id(gpc_sampler_table(s), process);
+	if (p)
+		raw = gpc_raw_of(gpc_space_find(gpc_table_space(gpc_sampler_table(s), p), address),
+				 address);
+	gpc_sampler_unlock(s);
+	return raw;
+}
+
 static gpc_frame plain(struct run *run, uint64_t process, uint64_t address)
 {
 	const char *name;
 
-	enter_process(run, process);
+	if (run->y->is_foreign) {
+		uint64_t raw = map_address(run, process, address);
+
+		if (raw != address)
+			return resolve_shared(run, raw);
+	}
 	name = run->perf_map ? gpc_perfmap_find(run->perf_map, address) : NULL;
 	return name ? native(run, name, "") : run->unknown;
 }
 
 /* ---- stacks ------------------------------------------------------------------ */
-
-static gpc_frame resolve_shared(struct run *run, uint64_t raw)
-{
-	switch (raw & GPC_RAW_KIND) {
-	case GPC_RAW_FILE:
-		return in_file(run, raw);
-	case GPC_RAW_VDSO:
-		return in_vdso(run, gpc_raw_offset(raw));
-	default:
-		return in_kernel(run, raw);
-	}
-}
 
 static gpc_frame resolve(struct run *run, uint64_t process, uint64_t raw)
 {
@@ -196,6 +217,10 @@ static gpc_frame resolve(struct run *run, uint64_t process, uint64_t raw)
 	uint64_t known;
 	gpc_frame frame;
 
+	if (run->y->is_foreign && (raw & GPC_FRAME_MASK) == GPC_FRAME_TAG)
+		return raw; /* named by the collector already */
+	if (run->y->is_foreign && !is_plain && (raw & GPC_RAW_KIND) != GPC_RAW_KERNEL)
+		return run->unknown; /* no address on any machine */
 	if (is_plain)
 		enter_process(run, process);
 	if (gpc_u64map_get(cache, raw, &known))
@@ -214,15 +239,47 @@ static gpc_status symbolize_row(struct run *run, const struct gpc_stack_row *row
 
 	for (uint32_t i = 0; i < n; i++)
 		frames[i] = resolve(run, row->process, row->frames[i]);
-	if (!n) { /* over the cap: counted, but where is not known */
-		struct text t = {.function = "[Profiling error: too many distinct stacks]",
-				 .module = "",
-				 .suffix = "",
-				 .flags = 0};
-		frames[n++] = intern(run, &t);
-	}
+	/* A row without frames is what came over the cap; it stays one. */
 	st = gpc_stacks_add(out, row->process, frames, n, row->value);
 	return st == GPC_E_BUDGET ? GPC_OK : st;
+}
+
+/* Rows process by process, so that each perf map is read once; processes in the
+ * order in which they first appeared, rows in theirs. */
+struct place {
+	uint64_t rank, row;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static gpc_status by_process(const struct gpc_stacks *raw, struct place **ret)
+{
+	size_t n = gpc_stacks_rows(raw);
+	struct gpc_u64map ranks = {0};
+	struct place *order = calloc(n ? n : 1, sizeof *order);
+
+	for (size_t i = 0; order && i < n; i++) {
+		uint64_t process = gpc_stacks_row(raw, i).process;
+
+		order[i].row = i;
+		if (gpc_u64map_get(&ranks, process, &order[i].rank))
+			continue;
+		order[i].rank = ranks.n;
+		gpc_u64map_set(&ranks, process, ranks.n);
+	}
+	gpc_u64map_deinit(&ranks);
+	if (!order)
+		return GPC_E_NOMEM;
+	qsort(order, n, sizeof *order, compare_places);
+	*ret = order;
+	return GPC_OK;
 }
 
 gpc_status gpc_symbolize(struct gpc_symbolizer *y, const struct gpc_stacks *raw,
@@ -230,11 +287,13 @@ gpc_status gpc_symbolize(struct gpc_symbolizer *y, const struct gpc_stacks *raw,
 {
 	struct run run = {.y = y};
 	struct text unknown = {.function = "[unknown]", .module = "", .suffix = ""};
-	gpc_status st = GPC_OK;
+	autofree struct place *order = NULL;
+	gpc_status st;
 
 	run.unknown = intern(&run, &unknown);
+	st = by_process(raw, &order);
 	for (size_t i = 0; i < gpc_stacks_rows(raw) && st == GPC_OK; i++) {
-		struct gpc_stack_row row = gpc_stacks_row(raw, i);
+		struct gpc_stack_row row = gpc_stacks_row(raw, order[i].row);
 
 		st = symbolize_row(&run, &row, out);
 	}

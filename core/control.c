@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The control thread: windows one after another, without gaps and without drift. */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/thread.h"
+#include "core_impl.h"
+
+#define METRICS_NS  (5 * GPC_SECOND_NS)
+#define DEADLINE_NS (5 * GPC_SECOND_NS) /* collectors have so long to write a window */
+
+/* ---- waiting for the end of a window -------------------------------------------- */
+
+static bool drain_fd(int fd)
+{
+	uint64_t count;
+
+	return read(fd, &count, sizeof count) == sizeof count;
+}
+
+/* Waits until end_ns; true when the window is to end now instead. */
+static bool wait_for_end(struct gpc_core *core, uint64_t end_ns)
+{
+	struct pollfd fd = {.fd = core->end_fd, .events = POLLIN};
+	uint64_t tick_ns = gpc_now_ns() + METRICS_NS;
+
+	for (;;) {
+		uint64_t now = gpc_now_ns(), next = end_ns < tick_ns ? end_ns : tick_ns;
+		struct timespec wait = gpc_timespec(next > now ? next - now : 0);
+
+		if (ppoll(&fd, 1, &wait, NULL) > 0)
+			return drain_fd(core->end_fd);
+		now = gpc_now_ns();
+		if (now >= end_ns)
+			return false;
+		if (now >= tick_ns) {
+			gpc_metrics_tick(&core->metrics);
+			tick_ns += METRICS_NS;
+		}
+	}
+}
+
+/* ---- one window ------------------------------------------------------------------ */
+
+static void begin_window(struct gpc_core *core, const struct gpc_window *win)
+{
+	autolock(&core->lock);
+
+	core->state.window = win->seq;
+	core->state.begin_ns = win->begin_ns;
+	core->state.end_ns = win->end_ns;
+	core->state.is_running = 1;
+}
+
+static void wake_step(struct gpc_core *core)
+{
+	uint64_t one = 1;
+	ssize_t n = write(core->ready_fd, &one, sizeof one);
+
+	(void)n; /* full means awake */
+}
+
+/* To the embedder, unless nobody asked; the oldest goes when nobody comes. */
+#define FINISHED_MAX 4
+static void hand_over(struct gpc_core *core, struct gpc_profile *p)
+{
+	autolock(&core->lock);
+
+	core->state.profiles++;
+	if (!core->setup.on_profile)
+		return;
+	if (core->finished.n == FINISHED_MAX) {
+		gpc_profile_put(core->finished.at[0]);
+		memmove(core->finished.at, core->finished.at + 1,
+			--core->finished.n * sizeof *core->finished.at);
+		gpc_warn(&core->log, "core", "a profile was dropped: gpc_core_step was not called");
+	}
+	if (vec_push(&core->finished, gpc_profile_get(p)))
+		wake_step(core);
+}
+
+static void window_failed(struct gpc_core *core, const struct gpc_err *err)
+{
+	gpc_error(&core->log, "core", "this window's profile is lost: %s", err->text);
+	autolock(&core->lock);
+	core->failure = *err;
+	core->has_failed = true;
+	wake_step(core);
+}
+
+static void end_window(struct gpc_core *core, struct gpc_window *win, uint64_t next_end_ns)
+{
+	struct gpc_profile *p = NULL;
+	struct gpc_err err;
+	int64_t end_unix_ns = gpc_unix_ns() - (int64_t)(gpc_now_ns() - win->end_ns);
+
+	win->deadline_ns = gpc_now_ns() + DEADLINE_NS;
+	gpc_sampler_cut(core->sampler, win->end_ns, next_end_ns);
+	if (gpc_core_finish(core, win, end_unix_ns, &p, &err) < 0) {
+		window_failed(core, &err);
+	} else {
+		gpc_deliver_put(core->deliver, p);
+		hand_over(core, p);
+		gpc_profile_put(p);
+	}
+	gpc_sampler_trim(core->sampler, win->end_ns);
+}
+
+static bool is_last(struct gpc_core *core)
+{
+	autolock(&core->lock);
+
+	return core->is_stopping || !core->opts.continuous;
+}
+
+static void *run(void *arg)
+{
+	struct gpc_core *core = arg;
+	uint64_t length = (uint64_t)core->opts.duration;
+	struct gpc_window win = {.struct_size = sizeof win, .begin_ns = gpc_now_ns()};
+	bool is_over = false;
+
+	for (win.end_ns = win.begin_ns + length; !is_over; win.seq++) {
+		uint64_t next_end_ns;
+
+		begin_window(core, &win);
+		if (wait_for_end(core, win.end_ns))
+			win.end_ns = gpc_now_ns();
+		is_over = is_last(core);
+		next_end_ns = win.end_ns + length;
+		end_window(core, &win, is_over ? UINT64_MAX : next_end_ns);
+		win.begin_ns = win.end_ns;
+		win.end_ns = next_end_ns;
+	}
+	pthread_mutex_lock(&core->lock);
+	core->state.is_running = 0;
+	pthread_mutex_unlock(&core->lock);
+	wake_step(core);
+	return NULL;
+}
+
+gpc_status gpc_core_start_control(struct gpc_core *core, struct gpc_err *err)
+{
+	core->state.is_running = 1; /* nobody may see it stopped before it began */
+	gpc_try(gpc_thread_start(&core->control, "gpc-control", run, core, err));
+	core->is_started = true;
+	return GPC_OK;
+}
+
+/* ---- the public side ---------------------------------------------------------------- */
+
+GPC_EXPORT int gpc_core_fd(const struct gpc_core *core)
+{
+	return core->ready_fd;
+}
+
+static struct gpc_profile *next_finished(struct gpc_core *core)
+{
+	struct gpc_profile *p = NULL;
+	autolock(&core->lock);
+
+	if (core->finished.n) {
+		p = core->finished.at[0];
+		memmove(core->finished.at, core->finished.at + 1,
+			--core->finished.n * sizeof *core->finished.at);
+	}
+	return p;
+}
+
+GPC_EXPORT gpc_status gpc_core_step(struct gpc_core *core, struct gpc_err *err)
+{
+	struct gpc_profile *p;
+	gpc_status n = 0;
+
+	drain_fd(core->ready_fd);
+	while ((p = next_finished(core))) {
+		core->setup.on_profile(core->setup.ctx, p, gpc_profile_api_get());
+		gpc_profile_put(p);
+		n++;
+	}
+	autolock(&core->lock);
+	if (!core->has_failed)
+		return n;
+	core->has_failed = false;
+	if (err)
+		*err = core->failure;
+	return core->failure.code;
+}
+
+GPC_EXPORT void gpc_core_end_window(struct gpc_core *core)
+{
+	int saved = errno;
+	uint64_t one = 1;
+	ssize_t n = write(core->end_fd, &one, sizeof one);
+
+	(void)n; /* full means asked already */
+	errno = saved;
+}
+
+/* The source's thread tells collectors and discovery of processes under its
+ * lock: take it away there before they go. */
+void gpc_core_quiet(struct gpc_core *core)
+{
+	struct gpc_discovery *d = core->discovery;
+
+	if (core->sampler) {
+		gpc_sampler_lock(core->sampler);
+		core->is_telling = false;
+		core->discovery = NULL;
+		gpc_sampler_unlock(core->sampler);
+	}
+	gpc_discovery_free(d);
+	for (size_t i = 0; i < core->instances.n; i++)
+		gpc_instance_stop(core->instances.at[i]);
+}
+
+GPC_EXPORT gpc_status gpc_core_stop(struct gpc_core *core, struct gpc_err *err)
+{
+	gpc_status st;
+
+	if (!core->is_started || core->is_stopped)
+		return GPC_OK;
+	pthread_mutex_lock(&core->lock);
+	core->is_stopping = true;
+	pthread_mutex_unlock(&core->lock);
+	gpc_core_end_window(core);
+	pthread_join(core->control, NULL);
+	core->is_stopped = true;
+	st = gpc_core_step(core, err);
+	gpc_core_quiet(core);
+	gpc_deliver_free(core->deliver);
+	core->deliver = NULL;
+	return st < 0 ? st : GPC_OK;
+}
+
+GPC_EXPORT void gpc_core_state(struct gpc_core *core, struct gpc_core_state *ret)
+{
+	struct gpc_core_state state;
+	size_t size = ret->size < sizeof state ? ret->size : sizeof state;
+	uint64_t samples = core->sampler ? gpc_sampler_progress(core->sampler) : 0;
+
+	if (core->sampler) {
+		gpc_sampler_lock(core->sampler);
+		core->state.processes = (uint32_t)gpc_table_count(gpc_sampler_table(core->sampler));
+		gpc_sampler_unlock(core->sampler);
+	}
+	pthread_mutex_lock(&core->lock);
+	state = core->state;
+	pthread_mutex_unlock(&core->lock);
+	state.size = size;
+	state.samples = samples;
+	memcpy(ret, &state, size);
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From options to running collectors. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "core_impl.h"
+#include "plugin/needs.h"
+
+#define STACK_BYTES (16u << 20) /* the most that one event's stacks take in a window */
+#define ATTACH_NS   (10 * GPC_SECOND_NS)
+
+/* A plugin that does not come along: said once, and told in the profile. */
+void gpc_core_trouble(struct gpc_core *core, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	if (vasprintf(&text, fmt, args) < 0)
+		text = NULL;
+	va_end(args);
+	if (!text)
+		return;
+	gpc_warn(&core->log, "core", "%s", text);
+	if (!vec_push(&core->troubles, text))
+		free(text);
+}
+
+/* ---- which modules ------------------------------------------------------------------ */
+
+static const struct gpc_option *mode_of(const struct gpc_module *m)
+{
+	const struct gpc_option *o = m->options;
+
+	for (; o && o->struct_size;
+	     o = (const struct gpc_option *)(const void *)((const char *)o + o->struct_size))
+		if (o->flags & GPC_OPT_MODE)
+			return o;
+	return NULL;
+}
+
+static bool is_off_word(const char *mode)
+{
+	return mode && (strcmp(mode, "disabled") == 0 || strcmp(mode, "none") == 0);
+}
+
+static bool is_named(const struct gpc_core *core, const char *name)
+{
+	for (uint32_t i = 0; i < core->opts.plugins.n; i++)
+		if (strcmp(core->opts.plugins.at[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* The first choice that is no word for off. */
+static void first_mode(const struct gpc_option *mode, char *ret, size_t size)
+{
+	const char *at = mode->choices;
+
+	ret[0] = '\0';
+	while (at && *at) {
+		size_t n = strcspn(at, "|");
+
+		snprintf(ret, size, "%.*s", (int)n, at);
+		if (!is_off_word(ret))
+			return;
+		at += n + (at[n] == '|');
+	}
+}
+
+/* Naming a plugin switches it on, unless its own option says otherwise. */
+static gpc_status decide_mode(struct gpc_core *core, struct gpc_module_state *s,
+			      struct gpc_err *err)
+{
+	const struct gpc_option *mode = mode_of(&s->module->module);
+	char name[128], word[64];
+
+	if (!mode)
+		return GPC_OK;
+	snprintf(name, sizeof name, "%s-%s", s->module->module.name, mode->name);
+	if (is_named(core, s->module->module.name) && is_off_word(mode->fallback) &&
+	    gpc_options_origin(core->options, name) == GPC_FROM_DEFAULT) {
+		first_mode(mode, word, sizeof word);
+		return gpc_options_set(core->options, name, word, GPC_FROM_SYSTEM_FILE, err);
+	}
+	if (is_off_word(gpc_options_text(core->options, name)))
+		s->is_enabled = false;
+	return GPC_OK;
+}
+
+static bool is_refused_file(const struct gpc_core *core, const char *name)
+{
+	for (unsigned i = 0; i < core->modules.n_refused; i++) {
+		const char *path = core->modules.refused[i].path;
+		const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+		size_t n = strlen(name);
+
+		if (strncmp(base, name, n) == 0 && strcmp(base + n, ".so") == 0)
+			return true;
+	}
+	return false;
+}
+
+static gpc_status unknown_plugin(const struct gpc_core *core, const char *name, struct gpc_err *err)
+{
+	char list[160] = "";
+
+	for (unsigned i = 0; i < core->modules.n; i++) {
+		const struct gpc_loaded_module *m = core->modules.at[i];
+		size_t n = strlen(list);
+
+		if (m->n_collectors)
+			snprintf(list + n, sizeof list - n, "%s%s", n ? ", " : "", m->module.name);
+	}
+	return gpc_err_set(err, GPC_E_CONFIG, "--plugins: there is no plugin %.40s; there are: %s",
+			   name, list);
+}
+
+static gpc_status select_modules(struct gpc_core *core, struct gpc_err *err)
+{
+	for (uint32_t i = 0; i < core->opts.plugins.n; i++) {
+		const char *name = core->opts.plugins.at[i];
+
+		if (!gpc_modules_find(&core->modules, name) && !is_refused_file(core, name))
+			return unknown_plugin(core, name, err);
+	}
+	for (size_t i = 0; i < core->states.n; i++) {
+		struct gpc_module_state *s = &core->states.at[i];
+		const char *name = s->module->module.name;
+
+		if (core->opts.plugins.n && s->module->n_collectors && !is_named(core, name) &&
+		    strcmp(name, "perf") != 0)
+			s->is_enabled = false;
+		if (s->is_enabled)
+			gpc_try(decide_mode(core, s, err));
+	}
+	return gpc_options_apply(core->options, err);
+}
+
+/* ---- options of a session ------------------------------------------------------------- */
+
+static gpc_status check_options(struct gpc_core *core, struct gpc_err *err)
+{
+	struct gpc_perf_facts perf = {
+		.mode = gpc_options_text(core->options, "perf-mode"),
+		.dwarf_stack_size = gpc_options_number(core->options, "perf-dwarf-stack-size"),
+		.event_period = gpc_options_number(core->options, "perf-event-period")};
+
+	gpc_try(gpc_options_check_known(core->options, err));
+	return gpc_options_check_cross(core->options, &core->opts, &perf, err);
+}
+
+static void warn_deprecated(void *ctx, const char *text)
+{
+	struct gpc_core *core = ctx;
+
+	gpc_warn(&core->log, "core", "%s", text);
+}
+
+static gpc_status fill_session(struct gpc_core *core, struct gpc_err *err)
+{
+	gpc_try(gpc_core_options_pids(&core->opts, &core->pids, &core->n_pids, err));
+	core->session =
+		(struct gpc_session){.struct_size = sizeof core->session,
+				     .hz = core->opts.profiling_mode == GPC_MODE_CPU
+						   ? (uint32_t)core->opts.frequency
+						   : 0,
+				     .interval = (uint64_t)core->opts.alloc_interval,
+				     .caps = core->opts.profiling_mode == GPC_MODE_ALLOCATION
+						     ? GPC_CAP_ALLOC
+						     : GPC_CAP_CPU,
+				     .window_ns = (uint64_t)core->opts.duration,
+				     .max_targets = (uint32_t)core->opts.max_processes_per_profiler,
+				     .attach_ns = ATTACH_NS,
+				     .pids = core->pids,
+				     .n_pids = core->n_pids,
+				     .insert_dso_name = core->opts.insert_dso_name};
+	return GPC_OK;
+}
+
+/* ---- collectors ------------------------------------------------------------------------- */
+
+static bool is_only_perf(const struct gpc_core *core)
+{
+	return gpc_options_text(core->options, "perf-event") != NULL;
+}
+
+/* Why a collector is left out; NULL: it is not. */
+static const char *reason_against(const struct gpc_core *core, const struct gpc_collector *c)
+{
+	if (core->opts.profiling_mode == GPC_MODE_NONE)
+		return "--mode=none";
+	if (!(c->caps & core->session.caps))
+		return "it does not measure what --mode asks for";
+	if ((int32_t)c->touch > core->opts.max_touch)
+		return "--max-touch forbids what it does to processes";
+	if (is_only_perf(core) && c->scope == GPC_SCOPE_PROCESS)
+		return "--perf-event switches runtime collectors off";
+	return NULL;
+}
+
+static void warn_needs(struct gpc_core *core, const struct gpc_collector *c)
+{
+	struct gpc_rights rights;
+	const char *missing;
+
+	if (gpc_rights_read(core->proc_fd, &rights, NULL) < 0)
+		return;
+	missing = gpc_rights_missing(&rights, c->needs);
+	if (missing)
+		gpc_warn(&core->log, c->name, "%s is missing: %s will see less than it could",
+			 missing, c->name);
+}
+
+static gpc_status start_one(struct gpc_core *core, const struct gpc_module_state *s,
+			    const struct gpc_collector *c, struct gpc_err *err)
+{
+	struct gpc_instance_setup setup = {.module = s->module,
+					   .collector = c,
+					   .options = s->options,
+					   .services = &core->services,
+					   .names = core->names,
+					   .log = &core->log};
+	struct gpc_instance *i;
+
+	warn_needs(core, c);
+	gpc_try(gpc_instance_new(&setup, &i, err));
+	if (!vec_reserve(&core->instances, 1) || !vec_reserve(&core->runtimes, 1)) {
+		gpc_instance_free(i);
+		return gpc_err_nomem(err);
+	}
+	if (gpc_instance_start(i, &core->session, err) < 0) {
+		gpc_status st = err->code;
+
+		gpc_instance_free(i);
+		return st;
+	}
+	core->instances.at[core->instances.n++] = i;
+	if (c->scope == GPC_SCOPE_PROCESS)
+		core->runtimes.at[core->runtimes.n++] = i;
+	return GPC_OK;
+}
+
+static gpc_status start_module(struct gpc_core *core, const struct gpc_module_state *s,
+			       struct gpc_err *err)
+{
+	for (unsigned k = 0; k < s->module->n_collectors; k++) {
+		const struct gpc_collector *c = &s->module->collectors[k];
+		const char *against = reason_against(core, c);
+		struct gpc_err why;
+
+		if (against) {
+			gpc_info(&core->log, "core", "collector %s is off: %s", c->name, against);
+			continue;
+		}
+		if (start_one(core, s, c, &why) == GPC_OK)
+			continue;
+		gpc_core_trouble(core, "%s", why.text);
+		if (core->opts.strict_plugins) {
+			*err = why;
+			return why.code;
+		}
+	}
+	return GPC_OK;
+}
+
+static gpc_status start_collectors(struct gpc_core *core, struct gpc_err *err)
+{
+	if (core->opts.strict_plugins && core->modules.n_refused)
+		return gpc_err_set(err, GPC_E_CONFIG, "--strict-plugins: %.200s",
+				   core->modules.refused[0].reason);
+	for (size_t i = 0; i < core->states.n; i++)
+		if (core->states.at[i].is_enabled)
+			gpc_try(start_module(core, &core->states.at[i], err));
+	if (core->instances.n)
+		return GPC_OK;
+	if (core->troubles.n)
+		return gpc_err_set(err, GPC_E_UNSUPPORTED, "no collector could be started: %.200s",
+				   core->troubles.at[core->troubles.n - 1]);
+	return gpc_err_set(err, GPC_E_CONFIG,
+			   "all profilers are disabled: nothing would be measured");
+}
+
+/* ---- the parts -------------------------------------------------------------------------- */
+
+static bool identify(void *ctx, int32_t pid, struct gpc_target_id *ret)
+{
+	struct gpc_core *core = ctx;
+	struct gpc_process *p;
+
+	gpc_sampler_lock(core->sampler);
+	p = gpc_table_enter(gpc_sampler_table(core->sampler), pid);
+	if (p)
+		*ret = (struct gpc_target_id){.pid = pid, .id = p->id, .exec_count = p->exec_count};
+	gpc_sampler_unlock(core->sampler);
+	return p != NULL;
+}
+
+static gpc_status start_discovery(struct gpc_core *core, struct gpc_err *err)
+{
+	struct gpc_discovery_setup setup = {.instances = core->runtimes.at,
+					    .n_instances = (unsigned)core->runtimes.n,
+					    .pids = core->pids,
+					    .n_pids = core->n_pids,
+					    .min_age_ns = (uint64_t)core->opts.min_duration,
+					    .identify = identify,
+					    .ctx = core,
+					    .log = &core->log};
+	struct gpc_discovery *d = NULL;
+
+	if (core->runtimes.n)
+		gpc_try(gpc_discovery_new(&setup, &d, err));
+	gpc_sampler_lock(core->sampler);
+	core->discovery = d;
+	core->is_telling = true;
+	gpc_sampler_unlock(core->sampler);
+	return GPC_OK;
+}
+
+static void on_changed(void *ctx, const struct gpc_process *p, const struct gpc_process_event *ev)
+{
+	struct gpc_core *core = ctx;
+
+	if (!core->is_telling)
+		return;
+	if (core->discovery)
+		gpc_discovery_changed(core->discovery, p, ev);
+	if (ev->kind != GPC_PROC_SAMPLED)
+		gpc_core_tell(core, ev);
+}
+
+static gpc_status start_sampler(struct gpc_core *core, struct gpc_err *err)
+{
+	struct gpc_sampler_config config = {.pids = core->pids,
+					    .n_pids = core->n_pids,
+					    .stack_bytes = STACK_BYTES,
+					    .raw_path = core->opts.debug_raw_records,
+					    .changed = on_changed,
+					    .ctx = core};
+
+	gpc_try(gpc_sampler_new(&config, &core->log, &core->sampler, err));
+	return gpc_sampler_start(core->sampler, UINT64_MAX, err);
+}
+
+static gpc_status start_parts(struct gpc_core *core, struct gpc_err *err)
+{
+	core->names = gpc_names_new(1);
+	if (!core->names)
+		return gpc_err_nomem(err);
+	gpc_core_init_services(core);
+	core->services.max_targets = core->session.max_targets;
+	core->services.stack_bytes = STACK_BYTES;
+	gpc_vdso_new(&core->vdso, NULL); /* without one its functions have no names */
+	gpc_metrics_init(&core->metrics, core->proc_fd);
+	gpc_try(gpc_core_init_head(core, err));
+	gpc_try(gpc_deliver_new(core, &core->deliver, err));
+	gpc_try(start_sampler(core, err));
+	gpc_try(start_collectors(core, err));
+	return start_discovery(core, err);
+}
+
+GPC_EXPORT gpc_status gpc_core_start(struct gpc_core *core, struct gpc_err *err)
+{
+	struct gpc_err own;
+
+	if (!err)
+		err = &own;
+	if (core->is_started)
+		return gpc_err_set(err, GPC_E_BUSY, "the core was started already");
+	gpc_try(gpc_core_load(core, err));
+	gpc_try(gpc_options_apply(core->options, err));
+	core->log.level = gpc_core_options_level(&core->opts, "core");
+	gpc_try(select_modules(core, err));
+	gpc_try(check_options(core, err));
+	gpc_try(fill_session(core, err));
+	gpc_options_deprecated(core->options, warn_deprecated, core);
+	gpc_try(start_parts(core, err));
+	return gpc_core_start_control(core, err);
+}
