@@ -104,15 +104,6 @@ static const struct gpc_option collection_rows[] = {
 };
 
 static const struct gpc_option output_rows[] = {
-	{ROW(STRING, "output-dir", output_dir), .short_name = 'o', .metavar = "DIR",
-	 .dest = "output_dir", .help = "Write profiles into this folder; it is created"},
-	{TURNS_ON("rotating-output", rotating_output), .help = "Keep only the latest profile"},
-	{ROW(BOOL, "flamegraph", flamegraph), .dest = "flamegraph", .flags = GPC_OPT_SWITCH,
-	 .fallback = "true", .help = "Write a flame graph as an HTML page (this is the default)"},
-	{ROW(BOOL, "no-flamegraph", flamegraph), .dest = "flamegraph", .flags = GPC_OPT_SWITCH,
-	 .implied = "false", .help = "Write no flame graph"},
-	{ROW(LIST, "format", formats), .metavar = "LIST", .dest = "formats", .fallback = "col",
-	 .choices = "col|html", .help = "Files to write: col; --flamegraph decides about html"},
 	{ROW(STRING, "external-metadata", external_metadata), .metavar = "FILE",
 	 .dest = "external_metadata", .help = "A JSON file whose content goes into each profile"},
 	{ROW(STRING, "heartbeat-file", heartbeat_file), .metavar = "FILE", .dest = "heartbeat_file",

@@ -55,10 +55,6 @@ struct gpc_core_options {
 	int32_t application_metadata;
 
 	/* output */
-	const char *output_dir;
-	int32_t rotating_output;
-	int32_t flamegraph;
-	struct gpc_list formats;
 	const char *external_metadata;
 	const char *heartbeat_file;
 	const char *debug_raw_records;
@@ -101,12 +97,12 @@ struct gpc_perf_facts {
 };
 
 /* After apply: checks options against each other, and fills in what depends on
- * others (frequency, alloc_interval). o tells which were given. */
+ * others (frequency, alloc_interval). o tells which were given.
+ * has_output: profiles have somewhere to go even without --upload-results. */
 gpc_status gpc_options_check_cross(const struct gpc_options *o, struct gpc_core_options *c,
-				   const struct gpc_perf_facts *perf, struct gpc_err *err);
+				   const struct gpc_perf_facts *perf, bool has_output,
+				   struct gpc_err *err);
 
-/* Is "col" or "html" to be written? --flamegraph decides about html. */
-bool gpc_core_options_has_format(const struct gpc_core_options *c, const char *name);
 /* The level for a module by --log and --verbose. */
 gpc_level gpc_core_options_level(const struct gpc_core_options *c, const char *module);
 /* --pids as numbers; *ret is new, freed by the caller, NULL when there are none. */

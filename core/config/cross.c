@@ -92,7 +92,8 @@ static gpc_status check_mode(const struct gpc_options *o, struct gpc_core_option
 	return GPC_OK;
 }
 
-static gpc_status check_upload(const struct gpc_core_options *c, struct gpc_err *err)
+static gpc_status check_upload(const struct gpc_core_options *c, bool has_output,
+			       struct gpc_err *err)
 {
 	bool has_token = c->server_token && *c->server_token;
 	bool has_service = c->service_name && *c->service_name;
@@ -101,7 +102,7 @@ static gpc_status check_upload(const struct gpc_core_options *c, struct gpc_err 
 		return usage(err, "--upload-results needs --token");
 	if (c->upload_results && !has_service && !c->databricks_job_name)
 		return usage(err, "--upload-results needs --service-name");
-	if (!c->upload_results && !(c->output_dir && *c->output_dir))
+	if (!c->upload_results && !has_output)
 		return usage(err, "nowhere to put profiles: give --output-dir or "
 				  "--upload-results");
 	return GPC_OK;
@@ -136,25 +137,16 @@ static gpc_status check_heartbeat(const struct gpc_core_options *c, struct gpc_e
 }
 
 gpc_status gpc_options_check_cross(const struct gpc_options *o, struct gpc_core_options *c,
-				   const struct gpc_perf_facts *perf, struct gpc_err *err)
+				   const struct gpc_perf_facts *perf, bool has_output,
+				   struct gpc_err *err)
 {
 	gpc_try(check_mode(o, c, perf, err));
-	gpc_try(check_upload(c, err));
+	gpc_try(check_upload(c, has_output, err));
 	gpc_try(check_perf(c, perf, err));
 	if (c->profile_spawned_processes && c->pids_to_profile.n)
 		return usage(err, "--profile-spawned-processes and --pids exclude each other");
 	gpc_try(check_heartbeat(c, err));
 	return check_log(c, err);
-}
-
-bool gpc_core_options_has_format(const struct gpc_core_options *c, const char *name)
-{
-	if (strcmp(name, "html") == 0)
-		return c->flamegraph;
-	for (uint32_t i = 0; i < c->formats.n; i++)
-		if (strcmp(c->formats.at[i], name) == 0)
-			return true;
-	return false;
 }
 
 gpc_level gpc_core_options_level(const struct gpc_core_options *c, const char *module)

@@ -5,9 +5,19 @@
 
 #include "fixture.h"
 
+/* Filled by the file sink's own table. */
+struct file_options {
+	const char *output_dir;
+	int32_t rotating_output, flamegraph;
+	struct gpc_list formats;
+};
+
+GPC_EXPORT const struct gpc_module *gpc_module_entry_file(void);
+
 struct core {
 	struct gpc_options *o;
 	struct gpc_core_options v;
+	struct file_options files;
 	struct gpc_perf_facts perf;
 	struct gpc_err err;
 };
@@ -19,6 +29,9 @@ static int begin(void **state)
 	assert_non_null(f);
 	assert_int_equal(gpc_options_new(&f->o, &f->err), GPC_OK);
 	assert_ok(f, gpc_core_options_add(f->o, &f->v, &f->err));
+	assert_true(gpc_module_entry_file()->options_bytes == sizeof f->files);
+	assert_ok(f, gpc_options_add(f->o, "file", "Files", gpc_module_entry_file()->options,
+				     &f->files, &f->err));
 	f->perf.mode = "fp";
 	*state = f;
 	return 0;
@@ -45,7 +58,8 @@ static gpc_status check(struct core *f, const char *line)
 	gpc_options_reset(f->o);
 	gpc_try(gpc_options_args(f->o, argc, argv, false, NULL, &f->err));
 	gpc_try(gpc_options_apply(f->o, &f->err));
-	return gpc_options_check_cross(f->o, &f->v, &f->perf, &f->err);
+	return gpc_options_check_cross(f->o, &f->v, &f->perf,
+				       f->files.output_dir && *f->files.output_dir, &f->err);
 }
 
 static void defaults_are_those_of_gprofiler(void **state)
@@ -99,8 +113,8 @@ static void deployments_work_as_they_are(void **state)
 	assert_int_equal(f->v.container_names, 0);
 	assert_int_equal(f->v.verify, 0);
 	assert_int_equal(f->v.log_to_server, 0);
-	assert_int_equal(f->v.flamegraph, 0);
-	assert_int_equal(f->v.rotating_output, 1);
+	assert_int_equal(f->files.flamegraph, 0);
+	assert_int_equal(f->files.rotating_output, 1);
 	assert_int_equal(f->v.frequency, 99);
 	assert_int_equal(f->v.duration, INT64_C(30000000000));
 	assert_string_equal(f->v.api_server, "http://logs");
@@ -248,14 +262,14 @@ static void formats_and_plugins(void **state)
 	assert_string_equal(joined(&f->v.plugins), "java|python");
 	assert_string_equal(joined(&f->v.plugin_dirs), "/a,b|/c");
 	assert_int_equal(f->v.max_touch, GPC_TOUCH_INJECTS);
-	assert_true(gpc_core_options_has_format(&f->v, "col"));
-	assert_true(gpc_core_options_has_format(&f->v, "html"));
+	assert_string_equal(joined(&f->files.formats), "col");
+	assert_int_equal(f->files.flamegraph, 1);
 	assert_ok(f, gpc_core_options_pids(&f->v, &pids, &n, &f->err));
 	assert_int_equal(n, 0);
 	assert_null(pids);
 	assert_ok(f, check(f, "-o x --no-flamegraph --format html --pids 7,8 --max-touch=reads"));
-	assert_false(gpc_core_options_has_format(&f->v, "col"));
-	assert_false(gpc_core_options_has_format(&f->v, "html"));
+	assert_string_equal(joined(&f->files.formats), "html");
+	assert_int_equal(f->files.flamegraph, 0);
 	assert_int_equal(f->v.max_touch, GPC_TOUCH_READS);
 	assert_ok(f, gpc_core_options_pids(&f->v, &pids, &n, &f->err));
 	assert_int_equal(n, 2);
