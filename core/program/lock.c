@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/thread.h"
 
 /* gProfiler hands a name that begins with NUL to a function that puts one in
@@ -32,15 +33,29 @@ static bool is_same_file(const char *a, const char *b)
 	       sa.st_ino == sb.st_ino;
 }
 
+/* Hardened machines hide PID 1 even from root; kthreadd lives in the same
+ * namespace, the first one. */
+static const char *init_namespace(void)
+{
+	char comm[32];
+
+	if (access("/proc/1/ns/net", R_OK) == 0 ||
+	    gpc_read_small(AT_FDCWD, "/proc/2/comm", comm, sizeof comm) <= 0 ||
+	    strcmp(comm, "kthreadd\n") != 0)
+		return "/proc/1/ns/net";
+	return "/proc/2/ns/net";
+}
+
 static gpc_status enter_init_namespace(struct gpc_err *err)
 {
+	const char *path = init_namespace();
 	autoclose int ns = -1;
 
-	if (is_same_file("/proc/1/ns/net", "/proc/self/ns/net"))
+	if (is_same_file(path, "/proc/thread-self/ns/net"))
 		return GPC_OK;
-	ns = open("/proc/1/ns/net", O_RDONLY | O_CLOEXEC);
+	ns = open(path, O_RDONLY | O_CLOEXEC);
 	if (ns < 0)
-		return gpc_err_sys(err, "open /proc/1/ns/net");
+		return gpc_err_sys(err, "open %s", path);
 	if (setns(ns, CLONE_NEWNET) < 0)
 		return gpc_err_sys(err, "enter the network namespace of PID 1");
 	return GPC_OK;

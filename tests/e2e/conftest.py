@@ -17,7 +17,7 @@ LOCK = "@@gprofiler_lock"
 def wait_for_lock(seconds=60):
     """Another profiler on this machine may be about to end."""
     until = time.monotonic() + seconds
-    while LOCK in pathlib.Path("/proc/1/net/unix").read_text() and time.monotonic() < until:
+    while LOCK in pathlib.Path("/proc/2/net/unix").read_text() and time.monotonic() < until:
         time.sleep(0.2)
 
 
