@@ -20,8 +20,10 @@ static void what_text(const struct gpc_progress *p, char *buf, size_t size)
 {
 	if (p->is_allocation)
 		snprintf(buf, size, "Sampling allocations");
-	else
+	else if (p->hz)
 		snprintf(buf, size, "Sampling CPU at %" PRId64 " Hz", p->hz);
+	else /* the core's default */
+		snprintf(buf, size, "Sampling CPU");
 }
 
 void gpc_progress_text(const struct gpc_progress *p, const struct gpc_core_state *state,

@@ -38,7 +38,7 @@ def parse_col(path):
     """The header, and (stack from the root, count) of each line."""
     first, *lines = pathlib.Path(path).read_text(encoding="utf-8").split("\n")
     assert first.startswith("# ")
-    split = (line.rsplit(" ", 1) for line in lines)
+    split = (line.rsplit(" ", 1) for line in lines if line)
     return json.loads(first[2:]), [(stack.split(";"), int(count)) for stack, count in split]
 
 

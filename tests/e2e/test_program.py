@@ -5,6 +5,7 @@ import os
 import pathlib
 import pty
 import re
+import resource
 import shutil
 import signal
 import stat
@@ -340,8 +341,10 @@ def test_no_controller(place):
 
 @pytest.mark.parametrize("args, want", [([], "0"), (["--dont-disable-core-files"], "4096")])
 def test_core_files(place, agent, args, want):
-    process = agent("-d", "60", *args, preexec_fn=lambda: __import__("resource").setrlimit(
-        __import__("resource").RLIMIT_CORE, (4096, 4096)))
+    # The address sanitizer would forbid core files by itself.
+    options = os.environ.get("ASAN_OPTIONS", "") + ":disable_coredump=0"
+    process = agent("-d", "60", *args, env={**os.environ, "ASAN_OPTIONS": options},
+                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (4096, 4096)))
     wait_for_start(place)
     limits = pathlib.Path(f"/proc/{process.pid}/limits").read_text()
     assert re.search(rf"Max core file size\s+{want}\s", limits)
@@ -460,8 +463,8 @@ def test_a_full_disk_fails_a_single_run(place, small_disk):
 
 def test_progress_on_a_terminal(place):
     master, slave = pty.openpty()
-    run = subprocess.Popen([PROGRAM, *place, "-d", "3"], stdin=subprocess.DEVNULL, stdout=slave,
-                           stderr=slave)
+    run = subprocess.Popen([PROGRAM, *place, "-d", "3", "-f", "11"], stdin=subprocess.DEVNULL,
+                           stdout=slave, stderr=slave)
     os.close(slave)
     text = b""
     while True:
