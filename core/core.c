@@ -237,6 +237,23 @@ static gpc_status scan_folders(struct gpc_core *core, struct gpc_err *err)
 	return gpc_modules_scan(&core->modules, own, false, &core->log, err);
 }
 
+/* The scan has logged them; the profile's header tells them too. */
+static gpc_status note_refused(struct gpc_core *core, struct gpc_err *err)
+{
+	for (unsigned i = 0; i < core->modules.n_refused; i++) {
+		const struct gpc_refusal *r = &core->modules.refused[i];
+		char *text = NULL;
+
+		if (asprintf(&text, "plugin refused: %s: %s", r->path, r->reason) < 0)
+			return gpc_err_nomem(err);
+		if (!vec_push(&core->troubles, text)) {
+			free(text);
+			return gpc_err_nomem(err);
+		}
+	}
+	return GPC_OK;
+}
+
 const struct gpc_module *gpc_module_entry_file(void);
 
 GPC_EXPORT gpc_status gpc_core_load(struct gpc_core *core, struct gpc_err *err)
@@ -252,9 +269,7 @@ GPC_EXPORT gpc_status gpc_core_load(struct gpc_core *core, struct gpc_err *err)
 	gpc_try(scan_folders(core, err));
 	for (unsigned i = 0; i < core->modules.n; i++)
 		add_module(core, core->modules.at[i]);
-	for (unsigned i = 0; i < core->modules.n_refused; i++)
-		gpc_core_trouble(core, "%s", core->modules.refused[i].reason);
-	return GPC_OK;
+	return note_refused(core, err);
 }
 
 static gpc_status describe_json(struct gpc_core *core, const char *name, FILE *out,

@@ -143,6 +143,20 @@ static gpc_status select_modules(struct gpc_core *core, struct gpc_err *err)
 
 /* ---- options of a session ------------------------------------------------------------- */
 
+/* The embedder's callback, a folder, or a sink of a plugin. */
+static bool has_output(const struct gpc_core *core)
+{
+	const char *dir = gpc_options_text(core->options, "output-dir");
+
+	if (core->setup.on_profile || (dir && *dir))
+		return true;
+	for (size_t i = 0; i < core->states.n; i++)
+		if (core->states.at[i].module->n_sinks &&
+		    strcmp(core->states.at[i].module->module.name, "file") != 0)
+			return true;
+	return false;
+}
+
 static gpc_status check_options(struct gpc_core *core, struct gpc_err *err)
 {
 	struct gpc_perf_facts perf = {
@@ -151,7 +165,7 @@ static gpc_status check_options(struct gpc_core *core, struct gpc_err *err)
 		.event_period = gpc_options_number(core->options, "perf-event-period")};
 
 	gpc_try(gpc_options_check_known(core->options, err));
-	return gpc_options_check_cross(core->options, &core->opts, &perf, err);
+	return gpc_options_check_cross(core->options, &core->opts, &perf, has_output(core), err);
 }
 
 static void warn_deprecated(void *ctx, const char *text)
@@ -268,6 +282,14 @@ static gpc_status start_module(struct gpc_core *core, const struct gpc_module_st
 	return GPC_OK;
 }
 
+static bool has_collectors(const struct gpc_core *core)
+{
+	for (unsigned i = 0; i < core->modules.n; i++)
+		if (core->modules.at[i]->n_collectors)
+			return true;
+	return false;
+}
+
 static gpc_status start_collectors(struct gpc_core *core, struct gpc_err *err)
 {
 	if (core->opts.strict_plugins && core->modules.n_refused)
@@ -281,6 +303,11 @@ static gpc_status start_collectors(struct gpc_core *core, struct gpc_err *err)
 	if (core->troubles.n)
 		return gpc_err_set(err, GPC_E_UNSUPPORTED, "no collector could be started: %.200s",
 				   core->troubles.at[core->troubles.n - 1]);
+	if (!has_collectors(core))
+		return gpc_err_set(
+			err, GPC_E_CONFIG,
+			"no plugin with a collector was found: see gprofiler-core plugins "
+			"list, and --plugin-dir");
 	return gpc_err_set(err, GPC_E_CONFIG,
 			   "all profilers are disabled: nothing would be measured");
 }

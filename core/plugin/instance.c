@@ -13,19 +13,29 @@ static const struct gpc_collector *collector(const struct gpc_instance *i)
 	return i->setup.collector;
 }
 
+/* The last thing the collector reported says more than its status. */
+static gpc_status failed(struct gpc_instance *i, gpc_status st, const char *what,
+			 struct gpc_err *err)
+{
+	const char *why = gpc_status_name(st);
+	autolock(&i->lock);
+
+	if (i->reports.list.n && i->reports.list.at[i->reports.list.n - 1].detail[0])
+		why = i->reports.list.at[i->reports.list.n - 1].detail;
+	return gpc_err_set(err, st, "collector %s %s: %s", collector(i)->name, what, why);
+}
+
 static gpc_status call_create(struct gpc_instance *i, struct gpc_err *err)
 {
 	gpc_status st = collector(i)->create(&i->host, i->setup.options, &i->self);
 
 	if (st < 0)
-		return gpc_err_set(err, st, "collector %s could not be created: %s",
-				   collector(i)->name, gpc_status_name(st));
+		return failed(i, st, "could not be created", err);
 	if (!collector(i)->probe)
 		return GPC_OK;
 	st = collector(i)->probe(i->self);
 	if (st < 0)
-		return gpc_err_set(err, st, "collector %s cannot work here: %s", collector(i)->name,
-				   gpc_status_name(st));
+		return failed(i, st, "cannot work here", err);
 	return GPC_OK;
 }
 
@@ -70,8 +80,7 @@ gpc_status gpc_instance_start(struct gpc_instance *i, const struct gpc_session *
 	if (collector(i)->start)
 		st = collector(i)->start(i->self, session);
 	if (st < 0)
-		return gpc_err_set(err, st, "collector %s could not be started: %s",
-				   collector(i)->name, gpc_status_name(st));
+		return failed(i, st, "could not be started", err);
 	i->is_started = true;
 	return GPC_OK;
 }

@@ -211,9 +211,11 @@ void gpc_opener_file(struct gpc_opener *o, uint32_t image, const struct gpc_proc
 			  .end = area->end,
 			  .pid = p->pid,
 			  .ppid = p->ppid,
-			  .image = image};
+			  .image = image,
+			  .path = strdup(gpc_images_path(o->images, image))};
 
-	put(o, &it);
+	if (it.path)
+		put(o, &it);
 }
 
 void gpc_opener_perf_map(struct gpc_opener *o, const struct gpc_process *p)

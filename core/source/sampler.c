@@ -24,7 +24,7 @@
 #define SLACK_NS     (2 * GPC_MS_NS)     /* a CPU may publish a record so late */
 #define CPUS_NS      (2 * GPC_SECOND_NS) /* CPUs are counted so often */
 #define SYMBOL_BYTES (6u << 20)
-#define OPEN_FILES   128
+#define OPEN_FILES   512
 #define KEEP_BYTES   (256u << 10) /* of an empty table */
 
 struct stream {
