@@ -96,7 +96,7 @@ static gpc_status describe(const struct gpc_err *why, struct gpc_err *err)
 				   "'sudo netstat -xp | grep gprofiler' to see which process holds "
 				   "the lock.");
 	return gpc_err_set(err, why->code,
-			   "%.60s\nCould not acquire gProfiler's lock due to an error. Are you "
+			   "%.150s\nCould not acquire gProfiler's lock due to an error. Are you "
 			   "running gProfiler in privileged mode?",
 			   why->text);
 }
