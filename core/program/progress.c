@@ -39,7 +39,7 @@ void gpc_progress_text(const struct gpc_progress *p, const struct gpc_core_state
 	what_text(p, what, sizeof what);
 	if (p->is_continuous)
 		snprintf(session, sizeof session, "Session %" PRIu32 ": ", state->window + 1);
-	snprintf(buf, size, "%s%s, %" PRIu64 " s left, %" PRIu64 " samples, %" PRIu32 " processes",
+	snprintf(buf, size, "%s%s, %" PRIu64 " s left, %" PRIu64 " samples, %" PRIu32 " process%s",
 		 session, what, (left_ns + GPC_SECOND_NS - 1) / GPC_SECOND_NS, state->samples,
-		 state->processes);
+		 state->processes, state->processes == 1 ? "" : "es");
 }

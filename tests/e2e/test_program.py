@@ -94,6 +94,7 @@ def test_verbose_shows_debug(place):
     assert "] DEBUG: " not in run_agent([*place, "-d", "1"]).stdout
 
 
+@pytest.mark.threads
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("mode", [[], ["-c"]])
 def test_a_signal_ends_the_session_and_keeps_it(place, agent, number, mode):
@@ -109,6 +110,7 @@ def test_a_signal_ends_the_session_and_keeps_it(place, agent, number, mode):
     assert not place.pid.exists()
 
 
+@pytest.mark.threads
 def test_continuous_with_heartbeat(place, agent):
     heartbeat = place.path / "heartbeat"
     process = agent("-c", "-d", "1", "--heartbeat-file", str(heartbeat))
@@ -170,6 +172,7 @@ def slow_sink():
     shutil.rmtree(folder)
 
 
+@pytest.mark.threads
 def test_a_second_signal_gives_up_slow_outputs(place, agent, slow_sink):
     process = agent("-d", "60", "--plugin-dir", str(slow_sink))
     wait_for_start(place)
@@ -395,6 +398,7 @@ def test_log_rotation(place, agent):
     assert (place.path / "log.1").stat().st_size <= 400 + 200
 
 
+@pytest.mark.threads
 def test_log_file_moved_away(place, agent):
     process = agent("-d", "60")
     wait_for_start(place)
@@ -478,7 +482,7 @@ def test_progress_on_a_terminal(place):
     assert run.wait(60) == 0
     os.close(master)
     text = text.decode()
-    assert re.search(r"Sampling CPU at 11 Hz, [123] s left, \d+ samples, \d+ processes", text)
+    assert re.search(r"Sampling CPU at 11 Hz, [123] s left, \d+ samples, \d+ process", text)
     assert "\n" not in re.findall(r"Sampling CPU[^\r]*", text)[0]
     # What stays is the log alone.
     shown = [line.rsplit("\x1b[K", 1)[-1] for line in text.replace("\r\n", "\n").split("\n")]
