@@ -38,6 +38,9 @@ void gpc_instance_report(struct gpc_instance *i, const struct gpc_target *t, gpc
 	gpc_level level = code == GPC_E_GONE || code == GPC_E_SKIPPED ? GPC_DEBUG : GPC_WARN;
 	bool is_first;
 
+	/* Until it is started, what it reports becomes why it did not start. */
+	if (!t && !i->is_started)
+		level = GPC_DEBUG;
 	pthread_mutex_lock(&i->lock);
 	is_first = gpc_reports_add(&i->reports, t ? t->id : 0, t ? t->pid : 0, code,
 				   detail && *detail ? detail : "");

@@ -46,6 +46,7 @@ void gpc_perf_attr(const struct gpc_perf_request *req, struct perf_event_attr *r
 	ret->sample_type =
 		PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER;
 	ret->sample_id_all = 1;
+	ret->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED;
 	ret->use_clockid = 1;
 	ret->clockid = CLOCK_MONOTONIC;
 	ret->watermark = 1;
@@ -156,6 +157,18 @@ static bool drop_kernel(struct perf_event_attr *attr, struct gpc_log *log)
 	return true;
 }
 
+/* ENOENT is the kernel's word for an event that this machine has not; ESRCH
+ * alone says that the process has gone. */
+static gpc_status open_failed(struct gpc_err *err, const char *what)
+{
+	int sys = errno;
+	gpc_status st = gpc_err_sys(err, "%s", what);
+
+	if (sys != ENOENT)
+		return st;
+	return gpc_err_set(err, GPC_E_UNSUPPORTED, "%s: this machine has no such event", what);
+}
+
 gpc_status gpc_perf_open(gpc_perf_open_fn open_fn, struct perf_event_attr *attr, pid_t pid, int cpu,
 			 struct gpc_log *log, int *ret, struct gpc_err *err)
 {
@@ -171,7 +184,7 @@ gpc_status gpc_perf_open(gpc_perf_open_fn open_fn, struct perf_event_attr *attr,
 		/* System-wide sampling needs the right as a whole. */
 		if ((errno == EACCES || errno == EPERM) && pid != -1 && drop_kernel(attr, log))
 			continue;
-		return gpc_err_sys(err, "perf_event_open");
+		return open_failed(err, "perf_event_open");
 	}
 }
 
@@ -197,7 +210,7 @@ gpc_status gpc_perf_probe(const struct gpc_perf_request *req, struct gpc_err *er
 	uint64_t count = 0;
 
 	if (fd < 0)
-		return gpc_err_sys(err, "event %s", req->name);
+		return open_failed(err, req->name);
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	burn(2 * GPC_MS_NS);
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);

@@ -27,6 +27,7 @@ struct slot {
 	vec(int) others;
 	uint32_t cpu, stream;
 	uint64_t next_time;
+	uint64_t enabled_ns; /* how long it has counted, when last looked at */
 };
 
 struct stream {
@@ -188,7 +189,9 @@ static gpc_status fill_slot(struct gpc_reader *r, struct slot *slot, struct stre
 		else if (status != GPC_E_GONE)
 			return status;
 	}
-	return found ? GPC_OK : GPC_E_GONE;
+	return found ? GPC_OK
+		     : gpc_err_set(err, GPC_E_GONE,
+				   "none of the processes given with --pids lives");
 }
 
 static void enable(const struct slot *slot, unsigned long request)
@@ -247,7 +250,7 @@ gpc_status gpc_reader_open(struct gpc_reader *r, const struct gpc_perf_request *
 		status = open_cpu(r, id, cpu, err);
 		if (status < 0 && err && err->sys == ENODEV)
 			status = GPC_OK; /* went off line meanwhile */
-		else if (status < 0)
+		else if (status < 0 && status != GPC_E_GONE)
 			gpc_err_prefix(err, "%s on CPU %u", req->name, cpu);
 	}
 	if (status < 0) {
@@ -352,22 +355,40 @@ uint64_t gpc_reader_drain(struct gpc_reader *r, uint64_t until_ns,
 
 /* ---- CPUs that come and go ---------------------------------------------- */
 
-static void let_go(struct gpc_reader *r, const struct gpc_cpus *now)
+/* The event of a CPU that went off line stays dead when the CPU comes back: it
+ * counts no time any more. Events of processes count theirs only. */
+static bool is_dead(const struct gpc_reader *r, struct slot *s)
 {
-	size_t kept = 0;
+	struct {
+		uint64_t value, enabled_ns;
+	} now;
+
+	if (r->streams.at[s->stream].pids.n || read(s->fd, &now, sizeof now) != (ssize_t)sizeof now)
+		return false;
+	if (now.enabled_ns == s->enabled_ns)
+		return true;
+	s->enabled_ns = now.enabled_ns;
+	return false;
+}
+
+/* Closes what cannot count any more; what it still holds is read first. True
+ * when some went. */
+static bool let_go(struct gpc_reader *r, const struct gpc_cpus *now)
+{
+	size_t kept = 0, before = r->slots.n;
 
 	for (size_t i = 0; i < r->slots.n; i++) {
 		struct slot *s = r->slots.at[i];
-		bool is_empty;
+		bool is_over = !gpc_cpus_has(now, s->cpu) || is_dead(r, s);
 
 		gpc_ring_refresh(&s->ring);
-		is_empty = s->ring.head == s->ring.tail;
-		if (gpc_cpus_has(now, s->cpu) || !is_empty)
+		if (!is_over || s->ring.head != s->ring.tail)
 			r->slots.at[kept++] = s;
 		else
 			slot_free(s);
 	}
 	r->slots.n = kept;
+	return kept != before;
 }
 
 static bool has_slot(const struct gpc_reader *r, uint32_t stream, uint32_t cpu)
@@ -378,8 +399,6 @@ static bool has_slot(const struct gpc_reader *r, uint32_t stream, uint32_t cpu)
 	return false;
 }
 
-/* An event of a CPU that went off line and came back is dead: it is opened
- * anew, for which its slot must have gone (let_go) while the CPU was away. */
 static void take_up(struct gpc_reader *r, const struct gpc_cpus *now)
 {
 	for (uint32_t stream = 0; stream < r->streams.n; stream++) {
@@ -392,8 +411,7 @@ static void take_up(struct gpc_reader *r, const struct gpc_cpus *now)
 			if (open_cpu(r, stream, cpu, &err) < 0)
 				gpc_debug(r->log, "source", "CPU %u came: %s", cpu, err.text);
 			else
-				gpc_info(r->log, "source", "CPU %u is on line again: sampled too",
-					 cpu);
+				gpc_info(r->log, "source", "CPU %u is on line: sampled too", cpu);
 		}
 	}
 }
@@ -401,18 +419,16 @@ static void take_up(struct gpc_reader *r, const struct gpc_cpus *now)
 void gpc_reader_follow_cpus(struct gpc_reader *r)
 {
 	struct gpc_cpus now = {0};
+	bool is_same;
 
 	if (gpc_cpus_online(&now, NULL) < 0)
 		return;
-	if (now.list.n != r->cpus.list.n ||
-	    memcmp(now.list.at, r->cpus.list.at, now.list.n * sizeof *now.list.at) != 0) {
-		let_go(r, &now);
+	is_same = now.list.n == r->cpus.list.n &&
+		  memcmp(now.list.at, r->cpus.list.at, now.list.n * sizeof *now.list.at) == 0;
+	if (let_go(r, &now) || !is_same)
 		take_up(r, &now);
-		gpc_cpus_deinit(&r->cpus);
-		r->cpus = now;
-		return;
-	}
-	gpc_cpus_deinit(&now);
+	gpc_cpus_deinit(&r->cpus);
+	r->cpus = now;
 }
 
 void gpc_reader_stats(const struct gpc_reader *r, uint32_t stream, struct gpc_reader_stats *ret)

@@ -46,7 +46,8 @@ int gpc_reader_fd(const struct gpc_reader *r);
 uint64_t gpc_reader_drain(struct gpc_reader *r, uint64_t until_ns,
 			  const struct gpc_reader_visitor *v);
 
-/* Opens rings on CPUs that came, lets go of those that went. Cheap. */
+/* Opens rings on CPUs that came, lets go of those that went. Cheap; to be called
+ * no more often than once a second. */
 void gpc_reader_follow_cpus(struct gpc_reader *r);
 
 struct gpc_reader_stats {

@@ -355,6 +355,8 @@ gpc_status gpc_sampler_open(struct gpc_sampler *s, const struct gpc_perf_request
 		uint32_t ring = 0;
 
 		st = open_one(s, &candidates[i], &ring, err);
+		if (st == GPC_E_GONE)
+			return st; /* whom to measure: no other event helps */
 		if (st < 0) {
 			gpc_debug(s->log, "source", "%s", err ? err->text : "");
 			continue;
