@@ -90,7 +90,7 @@ def test_log_lines(place):
     assert "INFO: gprofiler: Saved flamegraph to " in done.stdout
 
 
-def test_verbose_shows_debug(place):
+def test_no_debug_lines_unless_asked(place):
     assert "] DEBUG: " not in run_agent([*place, "-d", "1"]).stdout
 
 
