@@ -3,10 +3,15 @@
  * by window. Usage: embed NAME=VALUE..., with the long names of options:
  *
  *   embed profiling-duration=5 profiling-frequency=99
+ *
+ * SIGINT and SIGTERM end it early; what was measured is printed.
  */
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
 
 #include <gpc/gpc.h>
 
@@ -63,14 +68,30 @@ static int configure(struct gpc_core *core, int argc, char **argv, struct gpc_er
 	return gpc_core_start(core, err);
 }
 
-static int run(struct gpc_core *core, struct gpc_err *err)
+/* The library leaves signals to the program: this one reads them. */
+static int watch_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+static int run(struct gpc_core *core, int signals, struct gpc_err *err)
 {
 	struct gpc_core_state state = {.size = sizeof state};
+	struct pollfd fds[2] = {{.fd = gpc_core_fd(core), .events = POLLIN},
+				{.fd = signals, .events = POLLIN}};
 
+	puts("profiling");
+	fflush(stdout);
 	do {
-		struct pollfd fd = {.fd = gpc_core_fd(core), .events = POLLIN};
-
-		poll(&fd, 1, -1);
+		poll(fds, 2, -1);
+		if (fds[1].revents)
+			break;
 		if (gpc_core_step(core, err) < 0)
 			return -1;
 		gpc_core_state(core, &state);
@@ -85,11 +106,13 @@ int main(int argc, char **argv)
 				       .on_profile = on_profile};
 	struct gpc_core *core = NULL;
 	struct gpc_err err;
+	int signals = watch_signals();
 	int failed = gpc_core_new(&setup, &core, &err) < 0 ||
-		     configure(core, argc, argv, &err) < 0 || run(core, &err) < 0;
+		     configure(core, argc, argv, &err) < 0 || run(core, signals, &err) < 0;
 
 	if (failed)
 		fprintf(stderr, "embed: %s\n", err.text);
 	gpc_core_free(core);
+	close(signals);
 	return failed;
 }

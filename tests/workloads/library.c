@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The leaves as a shared library that loader.c opens while it runs. */
+#include "leaves.h"
