@@ -169,18 +169,13 @@ static gpc_status read_files(struct gpc_core *core, struct gpc_err *err)
 }
 
 GPC_EXPORT gpc_status gpc_core_args(struct gpc_core *core, int argc, char *const *argv,
-				    char *const *envp, const char **rest, int max_rest, int *n_rest,
-				    struct gpc_err *err)
+				    char *const *envp, struct gpc_rest *rest, struct gpc_err *err)
 {
-	struct gpc_rest words = {.at = rest, .room = max_rest};
-
 	gpc_try(first_pass(core, argc, argv, envp, err));
 	gpc_options_reset(core->options);
-	gpc_try(gpc_options_args(core->options, argc, argv, false, &words, err));
-	*n_rest = words.n;
+	gpc_try(gpc_options_args(core->options, argc, argv, false, rest, err));
 	gpc_try(gpc_options_env(core->options, envp, err));
 	gpc_try(read_files(core, err));
-	core->has_args = true;
 	return gpc_options_apply(core->options, err);
 }
 

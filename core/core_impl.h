@@ -56,7 +56,6 @@ struct gpc_core {
 	struct gpc_log log;
 	struct gpc_options *options;
 	struct gpc_core_options opts;
-	bool has_args; /* options were filled by gpc_core_args */
 
 	struct gpc_modules modules;
 	vec(struct gpc_module_state) states; /* one per module, in its order */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From options to running collectors. */
+#include <dirent.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -203,6 +204,18 @@ static bool is_only_perf(const struct gpc_core *core)
 	return gpc_options_text(core->options, "perf-event") != NULL;
 }
 
+/* --skip-system-profilers-above: on such a machine perf may cost too much. */
+static bool has_too_many_processes(const struct gpc_core *core)
+{
+	int64_t max = core->opts.max_system_processes_for_system_profilers, n = 0;
+	autodir DIR *dir = max ? opendir("/proc") : NULL;
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir)))
+		n += e->d_name[0] >= '1' && e->d_name[0] <= '9';
+	return max && n > max;
+}
+
 /* Why a collector is left out; NULL: it is not. */
 static const char *reason_against(const struct gpc_core *core, const struct gpc_collector *c)
 {
@@ -212,6 +225,8 @@ static const char *reason_against(const struct gpc_core *core, const struct gpc_
 		return "it does not measure what --mode asks for";
 	if ((int32_t)c->touch > core->opts.max_touch)
 		return "--max-touch forbids what it does to processes";
+	if (c->scope == GPC_SCOPE_SYSTEM && has_too_many_processes(core))
+		return "there are more processes than --skip-system-profilers-above";
 	if (is_only_perf(core) && c->scope == GPC_SCOPE_PROCESS)
 		return "--perf-event switches runtime collectors off";
 	return NULL;
@@ -308,7 +323,7 @@ static gpc_status start_collectors(struct gpc_core *core, struct gpc_err *err)
 			err, GPC_E_CONFIG,
 			"no plugin with a collector was found: see gprofiler-core plugins "
 			"list, and --plugin-dir");
-	return gpc_err_set(err, GPC_E_CONFIG,
+	return gpc_err_set(err, GPC_E_UNSUPPORTED,
 			   "all profilers are disabled: nothing would be measured");
 }
 

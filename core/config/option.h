@@ -43,12 +43,6 @@ gpc_status gpc_options_add(struct gpc_options *o, const char *module, const char
 /* The bytes of dest that a table needs. */
 size_t gpc_options_bytes(const struct gpc_option *table);
 
-/* Positional arguments, as pointers into argv. */
-struct gpc_rest {
-	const char **at; /* the caller's, with room for that many */
-	int room, n;
-};
-
 /* The command line without argv[0]. Long names, unambiguous prefixes of them,
  * --opt=value, --opt value, bundled short options, "--". Positional arguments
  * go to rest (NULL: none are allowed). An unknown option is GPC_E_CONFIG and

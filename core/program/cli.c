@@ -37,11 +37,6 @@ static const struct gpc_option own_rows[] = {
 	{0},
 };
 
-struct words {
-	const char *at[MAX_WORDS];
-	int n;
-};
-
 static int usage_error(const char *text)
 {
 	fprintf(stderr, "gprofiler-core: error: %s\nTry 'gprofiler-core --help'.\n", text);
@@ -82,7 +77,7 @@ static int flushed(int status)
 	return STATUS_FAILED;
 }
 
-static int plugins(struct gpc_core *core, const struct words *w, int as_json)
+static int plugins(struct gpc_core *core, const struct gpc_rest *w, int as_json)
 {
 	struct gpc_err err;
 
@@ -101,7 +96,7 @@ static int unknown_word(const char *word)
 	return usage_error(text);
 }
 
-static int dispatch(struct gpc_core *core, struct gpc_journal *j, const struct words *w,
+static int dispatch(struct gpc_core *core, struct gpc_journal *j, const struct gpc_rest *w,
 		    const struct own_options *own, char **argv)
 {
 	struct gpc_err err = {0};
@@ -128,7 +123,8 @@ static int dispatch(struct gpc_core *core, struct gpc_journal *j, const struct w
 static int with_core(struct gpc_core *core, struct gpc_journal *j, char **argv, char *const *envp)
 {
 	struct own_options own = {0};
-	struct words words = {0};
+	const char *at[MAX_WORDS];
+	struct gpc_rest words = {.at = at, .room = MAX_WORDS};
 	struct gpc_err err = {0};
 	int argc = 0, status;
 	gpc_status st;
@@ -137,8 +133,7 @@ static int with_core(struct gpc_core *core, struct gpc_journal *j, char **argv, 
 		argc++;
 	st = gpc_core_add_options(core, "Plugins", own_rows, &own, &err);
 	if (st >= 0)
-		st = gpc_core_args(core, argc - 1, argv + 1, envp, words.at, MAX_WORDS, &words.n,
-				   &err);
+		st = gpc_core_args(core, argc - 1, argv + 1, envp, &words, &err);
 	gpc_secrets_mask(argv);
 	status = st < 0 ? outcome(st, &err) : dispatch(core, j, &words, &own, argv);
 	gpc_core_free(core); /* before own goes */

@@ -13,17 +13,14 @@ void gpc_progress_init(struct gpc_progress *p, struct gpc_core *core)
 
 	p->is_continuous = gpc_core_get_int(core, "continuous");
 	p->is_allocation = mode && strcmp(mode, "allocation") == 0;
-	p->hz = gpc_core_get_int(core, "profiling-frequency");
 }
 
-static void what_text(const struct gpc_progress *p, char *buf, size_t size)
+static void what_text(const struct gpc_progress *p, uint32_t hz, char *buf, size_t size)
 {
 	if (p->is_allocation)
 		snprintf(buf, size, "Sampling allocations");
-	else if (p->hz)
-		snprintf(buf, size, "Sampling CPU at %" PRId64 " Hz", p->hz);
-	else /* the core's default */
-		snprintf(buf, size, "Sampling CPU");
+	else
+		snprintf(buf, size, "Sampling CPU at %" PRIu32 " Hz", hz);
 }
 
 void gpc_progress_text(const struct gpc_progress *p, const struct gpc_core_state *state,
@@ -36,7 +33,7 @@ void gpc_progress_text(const struct gpc_progress *p, const struct gpc_core_state
 		snprintf(buf, size, "Finishing the profile");
 		return;
 	}
-	what_text(p, what, sizeof what);
+	what_text(p, state->hz, what, sizeof what);
 	if (p->is_continuous)
 		snprintf(session, sizeof session, "Session %" PRIu32 ": ", state->window + 1);
 	snprintf(buf, size, "%s%s, %" PRIu64 " s left, %" PRIu64 " samples, %" PRIu32 " process%s",

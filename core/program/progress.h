@@ -12,7 +12,6 @@
 struct gpc_progress {
 	bool is_continuous;
 	bool is_allocation; /* --mode */
-	int64_t hz;
 };
 
 void gpc_progress_init(struct gpc_progress *p, struct gpc_core *core);

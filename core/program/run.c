@@ -282,7 +282,6 @@ static gpc_status start(struct run *r, struct gpc_err *err)
 	if (r->has_usage && gpc_usage_own(&usage, NULL) >= 0)
 		r->cpu_ns = usage.cpu_ns;
 	gpc_try(gpc_core_start(r->core, err));
-	gpc_progress_init(&r->progress, r->core); /* the frequency is known now */
 	begin_session(r);
 	return GPC_OK;
 }

@@ -92,13 +92,17 @@ GPC_EXPORT gpc_status gpc_core_add_options(struct gpc_core *core, const char *ti
  * takes "true" or "false". Options of plugins are known after gpc_core_load. */
 GPC_EXPORT gpc_status gpc_core_set(struct gpc_core *core, const char *name, const char *value,
 				   struct gpc_err *err);
+/* Words of a command line that are no options, as pointers into argv. */
+struct gpc_rest {
+	const char **at; /* the caller's, with room for that many */
+	int room, n;
+};
 /* A program's whole configuration: the system's config file and --config, the
  * environment (GPROFILER_...), the command line without argv[0]; loads the
  * plugins on the way, since they bring options too. Words that are no options
- * go to rest, at most max_rest of them. GPC_E_CONFIG: a usage error. */
+ * go to rest; NULL: none are allowed. GPC_E_CONFIG: a usage error. */
 GPC_EXPORT gpc_status gpc_core_args(struct gpc_core *core, int argc, char *const *argv,
-				    char *const *envp, const char **rest, int max_rest, int *n_rest,
-				    struct gpc_err *err);
+				    char *const *envp, struct gpc_rest *rest, struct gpc_err *err);
 /* The value of an option after gpc_core_args or gpc_core_start, by long name;
  * NULL when it has none (or is unknown, or a list). Borrowed from the core. */
 GPC_EXPORT const char *gpc_core_get(struct gpc_core *core, const char *name);
@@ -142,7 +146,7 @@ struct gpc_core_state {
 	uint32_t processes;        /* known now */
 	uint32_t profiles;         /* delivered since start */
 	uint32_t failed_writes;    /* of sinks, since start */
-	uint32_t reserved;
+	uint32_t hz;               /* samples a second and CPU; 0: not by time */
 };
 GPC_EXPORT void gpc_core_state(struct gpc_core *core, struct gpc_core_state *ret);
 

@@ -36,11 +36,12 @@ static const char *text_of(struct gpc_progress p, struct gpc_core_state state, u
 
 static void texts(void **state)
 {
-	struct gpc_progress p = {.hz = 11};
+	struct gpc_progress p = {0};
 	struct gpc_core_state s = {.window = 2,
 				   .is_running = 1,
 				   .end_ns = 60 * GPC_SECOND_NS,
 				   .samples = 1234,
+				   .hz = 11,
 				   .processes = 321};
 
 	(void)state;
@@ -50,8 +51,6 @@ static void texts(void **state)
 	assert_string_equal(
 		text_of(p, s, 60 * GPC_SECOND_NS + 1),
 		"Session 3: Sampling CPU at 11 Hz, 0 s left, 1234 samples, 321 processes");
-	p.hz = 0;
-	assert_memory_equal(text_of(p, s, 0), "Session 3: Sampling CPU, 60 s left", 34);
 	p.is_allocation = true;
 	assert_memory_equal(text_of(p, s, 0), "Session 3: Sampling allocations, 60 s", 37);
 	s.is_running = 0;
