@@ -11,6 +11,8 @@
 #include "core_impl.h"
 
 #define METRICS_NS  (5 * GPC_SECOND_NS)
+#define SCAN_MIN_NS (100 * GPC_MS_NS)   /* /proc is scanned so often at first ... */
+#define SCAN_MAX_NS (5 * GPC_SECOND_NS) /* ... and so often later */
 #define DEADLINE_NS (5 * GPC_SECOND_NS) /* collectors have so long to write a window */
 
 /* ---- waiting for the end of a window -------------------------------------------- */
@@ -22,14 +24,40 @@ static bool drain_fd(int fd)
 	return read(fd, &count, sizeof count) == sizeof count;
 }
 
+/* What is done now and then while a window runs. */
+struct chores {
+	uint64_t metrics_ns, scan_ns; /* when next */
+	uint64_t scan_every_ns;
+};
+
+static void do_chores(struct gpc_core *core, struct chores *c, uint64_t now)
+{
+	if (now >= c->metrics_ns) {
+		gpc_metrics_tick(&core->metrics);
+		c->metrics_ns = now + METRICS_NS;
+	}
+	if (now >= c->scan_ns) {
+		gpc_scan_run(core->scan);
+		/* Often at first, so that a short session sees who runs. */
+		c->scan_every_ns =
+			c->scan_every_ns * 2 < SCAN_MAX_NS ? c->scan_every_ns * 2 : SCAN_MAX_NS;
+		c->scan_ns = now + c->scan_every_ns;
+	}
+}
+
+static uint64_t earliest(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 /* Waits until end_ns; true when the window is to end now instead. */
-static bool wait_for_end(struct gpc_core *core, uint64_t end_ns)
+static bool wait_for_end(struct gpc_core *core, struct chores *c, uint64_t end_ns)
 {
 	struct pollfd fd = {.fd = core->end_fd, .events = POLLIN};
-	uint64_t tick_ns = gpc_now_ns() + METRICS_NS;
 
 	for (;;) {
-		uint64_t now = gpc_now_ns(), next = end_ns < tick_ns ? end_ns : tick_ns;
+		uint64_t now = gpc_now_ns();
+		uint64_t next = earliest(end_ns, earliest(c->metrics_ns, c->scan_ns));
 		struct timespec wait = gpc_timespec(next > now ? next - now : 0);
 
 		if (ppoll(&fd, 1, &wait, NULL) > 0)
@@ -37,10 +65,7 @@ static bool wait_for_end(struct gpc_core *core, uint64_t end_ns)
 		now = gpc_now_ns();
 		if (now >= end_ns)
 			return false;
-		if (now >= tick_ns) {
-			gpc_metrics_tick(&core->metrics);
-			tick_ns += METRICS_NS;
-		}
+		do_chores(core, c, now);
 	}
 }
 
@@ -122,13 +147,16 @@ static void *run(void *arg)
 	struct gpc_core *core = arg;
 	uint64_t length = (uint64_t)core->opts.duration;
 	struct gpc_window win = {.struct_size = sizeof win, .begin_ns = gpc_now_ns()};
+	struct chores chores = {.metrics_ns = win.begin_ns + METRICS_NS,
+				.scan_ns = core->scan ? win.begin_ns : UINT64_MAX,
+				.scan_every_ns = SCAN_MIN_NS};
 	bool is_over = false;
 
 	for (win.end_ns = win.begin_ns + length; !is_over; win.seq++) {
 		uint64_t next_end_ns;
 
 		begin_window(core, &win);
-		if (wait_for_end(core, win.end_ns))
+		if (wait_for_end(core, &chores, win.end_ns))
 			win.end_ns = gpc_now_ns();
 		is_over = is_last(core);
 		next_end_ns = win.end_ns + length;

@@ -363,6 +363,43 @@ static gpc_status start_discovery(struct gpc_core *core, struct gpc_err *err)
 	return GPC_OK;
 }
 
+static void lock_sampler(void *ctx)
+{
+	gpc_sampler_lock(ctx);
+}
+
+static void unlock_sampler(void *ctx)
+{
+	gpc_sampler_unlock(ctx);
+}
+
+static bool has_cpu_samples(const struct gpc_core *core)
+{
+	for (const struct gpc_source *s = core->sources; s; s = s->next)
+		if (s->is_cpu_time)
+			return true;
+	return false;
+}
+
+/* What perf does not tell is looked up in /proc now and then. With --pids the
+ * events of those processes come with their samples. */
+static gpc_status start_scan(struct gpc_core *core, struct gpc_err *err)
+{
+	bool has_samples = has_cpu_samples(core);
+	bool has_events =
+		gpc_sampler_has_sideband(core->sampler) || (core->n_pids && core->sources);
+	struct gpc_scan_setup setup = {.table = gpc_sampler_table(core->sampler),
+				       .lock = lock_sampler,
+				       .unlock = unlock_sampler,
+				       .ctx = core->sampler,
+				       .tells_life = !has_events,
+				       .tells_use = !has_samples};
+
+	if (!core->runtimes.n || (has_samples && has_events))
+		return GPC_OK;
+	return gpc_scan_new("/proc", &setup, &core->scan, err);
+}
+
 static void on_changed(void *ctx, const struct gpc_process *p, const struct gpc_process_event *ev)
 {
 	struct gpc_core *core = ctx;
@@ -402,6 +439,7 @@ static gpc_status start_parts(struct gpc_core *core, struct gpc_err *err)
 	gpc_try(gpc_deliver_new(core, &core->deliver, err));
 	gpc_try(start_sampler(core, err));
 	gpc_try(start_collectors(core, err));
+	gpc_try(start_scan(core, err));
 	return start_discovery(core, err);
 }
 

@@ -332,6 +332,12 @@ struct gpc_process *gpc_table_enter(struct gpc_table *t, int32_t pid)
 	return p;
 }
 
+void gpc_table_used(struct gpc_table *t, int32_t pid)
+{
+	if (gpc_table_enter(t, pid))
+		gpc_table_sampled(t, pid, t->window);
+}
+
 static void read_line(struct gpc_table *t, struct gpc_process *p, const struct gpc_maps_line *line)
 {
 	char path[4096];

@@ -86,6 +86,9 @@ struct gpc_process *gpc_table_sampled(struct gpc_table *t, int32_t pid, uint32_t
  * has gone without an exec). Never NULL; may be empty. */
 const struct gpc_space *gpc_table_space(struct gpc_table *t, struct gpc_process *p);
 
+/* The process used CPU, as somebody else than perf has seen (scan.h). */
+void gpc_table_used(struct gpc_table *t, int32_t pid);
+
 /* ---- looking ------------------------------------------------------------- */
 
 struct gpc_process *gpc_table_find(struct gpc_table *t, int32_t pid);

@@ -264,7 +264,8 @@ bool gpc_perf_decode(const void *record, size_t size, const struct gpc_perf_form
 	trailer.at = body.end - n;
 	trailer.end = body.end;
 	body.end -= n;
-	decode_trailer(&trailer, format->sample_type, ret);
+	if (format->sample_id_all)
+		decode_trailer(&trailer, format->sample_type, ret);
 	decode_body(&body, ret);
 	return !body.bad && !trailer.bad;
 }

@@ -52,8 +52,9 @@ static void copy_out(const struct gpc_ring *ring, uint64_t at, void *to, size_t 
 	memcpy((uint8_t *)to + first, ring->data, n - first);
 }
 
-/* The header at the tail; a senseless one means the ring is beyond repair up to
- * its head, so the rest is dropped. */
+/* The header at the tail; a senseless one (or a head that is further away than
+ * the ring is long) means the ring is beyond repair up to its head, so the rest
+ * is dropped. */
 static bool next_header(struct gpc_ring *ring, struct perf_event_header *head)
 {
 	uint64_t left = ring->head - ring->tail;
@@ -61,7 +62,7 @@ static bool next_header(struct gpc_ring *ring, struct perf_event_header *head)
 	if (left < sizeof *head)
 		return false;
 	copy_out(ring, ring->tail, head, sizeof *head);
-	if (head->size < sizeof *head || head->size > left || head->size % 8) {
+	if (left > ring->size || head->size < sizeof *head || head->size > left || head->size % 8) {
 		ring->tail = ring->head;
 		return false;
 	}

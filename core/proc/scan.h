@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The process table from /proc alone: for machines where the kernel gives no
+ * process events, and for sessions without CPU samples, where the use of CPU is
+ * seen from /proc/PID/stat. Costs a read per process and scan.
+ *
+ * One thread. The table is the owner's and locked by lock() while it is told. */
+#ifndef GPC_PROC_SCAN_H
+#define GPC_PROC_SCAN_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "proc/table.h"
+
+struct gpc_scan;
+
+struct gpc_scan_setup {
+	struct gpc_table *table;
+	void (*lock)(void *ctx);
+	void (*unlock)(void *ctx);
+	void *ctx;
+	bool tells_life; /* tell the table of execs and exits: nobody else does */
+	bool tells_use;  /* tell it who used CPU since the last scan */
+};
+
+/* procfs: "/proc"; tests pass their own tree. */
+gpc_status gpc_scan_new(const char *procfs, const struct gpc_scan_setup *setup,
+			struct gpc_scan **ret, struct gpc_err *err);
+void gpc_scan_free(struct gpc_scan *s); /* NULL is fine */
+void gpc_scan_run(struct gpc_scan *s);
+
+#endif
