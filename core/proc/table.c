@@ -14,7 +14,8 @@
 #include "proc/stat.h"
 
 #define MAPS_MAX     (64u << 20)
-#define IDLE_WINDOWS 5  /* a sleeper's mappings are forgotten after so many */
+#define IDLE_WINDOWS 5 /* a sleeper's mappings are forgotten after so many */
+#define CGROUPS_MAX  4096
 #define GENERATIONS  64 /* images of one pid kept within a window */
 
 struct gpc_table {
@@ -23,6 +24,8 @@ struct gpc_table {
 	uint32_t window;
 	uint64_t time_ns;                /* of the event being told */
 	struct gpc_u64map by_pid, by_id; /* -> struct gpc_process * */
+	struct gpc_u64map cgroups;       /* id -> place in cgroup_paths */
+	vec(char *) cgroup_paths;
 	struct gpc_images *images;
 	struct gpc_table_needs needs;
 	struct gpc_log *log;
@@ -56,6 +59,14 @@ static void process_free(struct gpc_process *p)
 	free(p);
 }
 
+static void free_cgroups(struct gpc_table *t)
+{
+	for (size_t i = 0; i < t->cgroup_paths.n; i++)
+		free(t->cgroup_paths.at[i]);
+	t->cgroup_paths.n = 0;
+	gpc_u64map_clear(&t->cgroups);
+}
+
 void gpc_table_free(struct gpc_table *t)
 {
 	if (!t)
@@ -64,6 +75,9 @@ void gpc_table_free(struct gpc_table *t)
 		if (t->by_id.slots[i].value)
 			process_free(
 				(struct gpc_process *)(uintptr_t)(t->by_id.slots[i].value - 1));
+	free_cgroups(t);
+	vec_deinit(&t->cgroup_paths);
+	gpc_u64map_deinit(&t->cgroups);
 	gpc_u64map_deinit(&t->by_id);
 	gpc_u64map_deinit(&t->by_pid);
 	close(t->procfd);
@@ -252,6 +266,26 @@ void gpc_table_exit(struct gpc_table *t, int32_t pid)
 	changed(t, p, &(struct gpc_process_event){.kind = GPC_PROC_EXIT, .pid = pid});
 }
 
+void gpc_table_cgroup(struct gpc_table *t, uint64_t id, const char *path)
+{
+	char *copy = strdup(path);
+
+	if (t->cgroup_paths.n >= CGROUPS_MAX)
+		free_cgroups(t);
+	if (!copy || !vec_push(&t->cgroup_paths, copy)) {
+		free(copy);
+		return;
+	}
+	gpc_u64map_set(&t->cgroups, id, t->cgroup_paths.n - 1);
+}
+
+const char *gpc_table_cgroup_path(const struct gpc_table *t, uint64_t id)
+{
+	uint64_t at;
+
+	return gpc_u64map_get(&t->cgroups, id, &at) ? t->cgroup_paths.at[at] : NULL;
+}
+
 void gpc_table_distrust(struct gpc_table *t)
 {
 	for (size_t i = 0; i < t->by_id.room; i++) {
@@ -429,6 +463,8 @@ void gpc_table_trim(struct gpc_table *t, uint32_t window, uint64_t end_ns)
 {
 	vec(struct gpc_process *) over = {0};
 
+	if (t->window <= window)
+		t->window = window + 1;
 	for (size_t i = 0; i < t->by_id.room; i++) {
 		struct gpc_process *p;
 

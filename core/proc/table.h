@@ -24,6 +24,7 @@ struct gpc_process {
 	int32_t pid, ppid;
 	uint32_t exec_count;
 	uint32_t window;           /* of its latest sample */
+	uint64_t cgroup;           /* of its latest sample; 0: not known */
 	uint64_t exit_ns;          /* 0: lives */
 	struct gpc_space *space;   /* NULL: not known yet */
 	struct gpc_process *older; /* an earlier image of the same pid */
@@ -73,6 +74,8 @@ void gpc_table_fork(struct gpc_table *t, int32_t pid, int32_t ppid);
 void gpc_table_exec(struct gpc_table *t, int32_t pid, const char *comm);
 void gpc_table_mmap(struct gpc_table *t, const struct gpc_table_mmap *m);
 void gpc_table_exit(struct gpc_table *t, int32_t pid);
+/* A control group came to be; id is what samples carry. */
+void gpc_table_cgroup(struct gpc_table *t, uint64_t id, const char *path);
 /* Events were lost: what is known of mappings may be wrong. */
 void gpc_table_distrust(struct gpc_table *t);
 
@@ -93,6 +96,9 @@ void gpc_table_used(struct gpc_table *t, int32_t pid);
 
 struct gpc_process *gpc_table_find(struct gpc_table *t, int32_t pid);
 struct gpc_process *gpc_table_by_id(struct gpc_table *t, uint64_t id);
+/* Its path in the hierarchy of control groups ("/" is the root); NULL: not told
+ * (older than us). Borrowed until the next gpc_table_cgroup. */
+const char *gpc_table_cgroup_path(const struct gpc_table *t, uint64_t id);
 size_t gpc_table_count(const struct gpc_table *t);
 /* Enters, or finds, a live process without a sample. NULL: no such process. */
 struct gpc_process *gpc_table_enter(struct gpc_table *t, int32_t pid);

@@ -30,7 +30,8 @@ static void ask_for_samples(const struct gpc_perf_request *req, struct perf_even
 	attr->precise_ip = req->precise & 3;
 	attr->freq = !req->is_period;
 	attr->sample_period = req->rate; /* shares its place with sample_freq */
-	attr->sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN;
+	attr->sample_type |=
+		PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_CGROUP;
 	attr->exclude_guest = 1;
 	attr->exclude_kernel = req->no_kernel;
 	attr->exclude_hv = req->no_kernel;
@@ -67,6 +68,7 @@ void gpc_perf_attr(const struct gpc_perf_request *req, struct perf_event_attr *r
 		ret->task = 1;
 		ret->build_id = 1;
 		ret->ksymbol = 1;
+		ret->cgroup = 1;
 	}
 }
 
@@ -81,6 +83,15 @@ static bool drop_build_id(struct perf_event_attr *a)
 	bool had = a->build_id;
 
 	a->build_id = 0;
+	return had;
+}
+
+static bool drop_cgroup(struct perf_event_attr *a)
+{
+	bool had = a->cgroup || a->sample_type & PERF_SAMPLE_CGROUP;
+
+	a->cgroup = 0;
+	a->sample_type &= ~(uint64_t)PERF_SAMPLE_CGROUP;
 	return had;
 }
 
@@ -126,6 +137,7 @@ static bool drop_mmap2(struct perf_event_attr *a)
 
 static const struct wish wishes[] = {
 	{"build-ids of mappings (Linux 5.12)", drop_build_id},
+	{"control groups (Linux 5.7)", drop_cgroup},
 	{"kernel symbol records (Linux 5.1)", drop_ksymbol},
 	{"a more precise instruction pointer", drop_precise},
 	{"leaving guests out", drop_exclude_guest},
@@ -181,6 +193,12 @@ gpc_status gpc_perf_open(gpc_perf_open_fn open_fn, struct perf_event_attr *attr,
 		}
 		if (errno == EINVAL && drop_one(attr, log))
 			continue;
+		/* The PMU's word for "not that precise" (or for no samples at all). */
+		if (errno == EOPNOTSUPP && drop_precise(attr)) {
+			if (!attr->precise_ip)
+				gpc_debug(log, "source", "perf: doing without %s", PRECISE);
+			continue;
+		}
 		/* System-wide sampling needs the right as a whole. */
 		if ((errno == EACCES || errno == EPERM) && pid != -1 && drop_kernel(attr, log))
 			continue;

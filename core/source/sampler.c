@@ -116,6 +116,7 @@ static void count_sample(struct gpc_sampler *s, struct stream *st, const struct 
 	s->window_samples++;
 	if (!p)
 		return;
+	p->cgroup = r->sample.cgroup;
 	gpc_fold(s->table, p, &r->sample, &s->folded);
 	gpc_stacks_add(st->now, p->id, s->folded.frames, s->folded.n, 1);
 	if (s->folded.has_jit && !p->has_jit && !p->is_kernel) {
@@ -134,6 +135,16 @@ static void count_lost(struct gpc_sampler *s, struct stream *st, const struct gp
 		gpc_table_distrust(s->table);
 }
 
+static void count_throttled(struct gpc_sampler *s, struct stream *st,
+			    const struct gpc_perf_record *r)
+{
+	st->throttled++;
+	gpc_warn(s->log, "source",
+		 "the kernel throttles sampling on CPU %u (kernel.perf_cpu_time_max_percent): "
+		 "there are fewer samples than asked for",
+		 r->cpu);
+}
+
 static void on_record(void *ctx, const struct gpc_perf_record *r, uint32_t ring)
 {
 	struct gpc_sampler *s = ctx;
@@ -150,7 +161,7 @@ static void on_record(void *ctx, const struct gpc_perf_record *r, uint32_t ring)
 		break;
 	case PERF_RECORD_THROTTLE:
 		if (st)
-			st->throttled++;
+			count_throttled(s, st, r);
 		break;
 	default:
 		if (gpc_sideband_apply(s->table, r))

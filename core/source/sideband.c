@@ -44,6 +44,9 @@ bool gpc_sideband_apply(struct gpc_table *t, const struct gpc_perf_record *r)
 		if (r->pid == r->tid)
 			gpc_table_exit(t, (int32_t)r->pid);
 		break;
+	case PERF_RECORD_CGROUP:
+		gpc_table_cgroup(t, r->cgroup.id, r->cgroup.path);
+		break;
 	case PERF_RECORD_KSYMBOL:
 		return true;
 	default:
