@@ -139,7 +139,7 @@ static const struct wish wishes[] = {
 	{"build-ids of mappings (Linux 5.12)", drop_build_id},
 	{"control groups (Linux 5.7)", drop_cgroup},
 	{"kernel symbol records (Linux 5.1)", drop_ksymbol},
-	{"a more precise instruction pointer", drop_precise},
+	{NULL, drop_precise}, /* several steps, told when the last is done */
 	{"leaving guests out", drop_exclude_guest},
 	{"exec marks on names (Linux 3.16)", drop_comm_exec},
 	{"inodes of mappings (Linux 3.16)", drop_mmap2},
@@ -148,10 +148,11 @@ static const struct wish wishes[] = {
 static bool drop_one(struct perf_event_attr *attr, struct gpc_log *log)
 {
 	for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
-		if (wishes[i].drop(attr)) {
+		if (!wishes[i].drop(attr))
+			continue;
+		if (wishes[i].name)
 			gpc_debug(log, "source", "perf: doing without %s", wishes[i].name);
-			return true;
-		}
+		return true;
 	}
 	return false;
 }
@@ -184,21 +185,23 @@ static gpc_status open_failed(struct gpc_err *err, const char *what)
 gpc_status gpc_perf_open(gpc_perf_open_fn open_fn, struct perf_event_attr *attr, pid_t pid, int cpu,
 			 struct gpc_log *log, int *ret, struct gpc_err *err)
 {
+	unsigned precise = attr->precise_ip;
+
 	for (;;) {
 		int fd = open_fn(attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
 		if (fd >= 0) {
+			if (attr->precise_ip < precise)
+				gpc_debug(log, "source", "perf: doing with precise_ip %d",
+					  (int)attr->precise_ip);
 			*ret = fd;
 			return GPC_OK;
 		}
 		if (errno == EINVAL && drop_one(attr, log))
 			continue;
 		/* The PMU's word for "not that precise" (or for no samples at all). */
-		if (errno == EOPNOTSUPP && drop_precise(attr)) {
-			if (!attr->precise_ip)
-				gpc_debug(log, "source", "perf: doing without %s", PRECISE);
+		if (errno == EOPNOTSUPP && drop_precise(attr))
 			continue;
-		}
 		/* System-wide sampling needs the right as a whole. */
 		if ((errno == EACCES || errno == EPERM) && pid != -1 && drop_kernel(attr, log))
 			continue;
