@@ -2,6 +2,7 @@
 #include "source/cpus.h"
 
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,18 +22,30 @@ static gpc_status add_range(struct gpc_cpus *cpus, unsigned long from, unsigned 
 	return GPC_OK;
 }
 
+/* strtoul without its signs and spaces. */
+static unsigned long number(const char *at, char **end)
+{
+	*end = (char *)(uintptr_t)at;
+	return *at >= '0' && *at <= '9' ? strtoul(at, end, 10) : 0;
+}
+
 gpc_status gpc_cpus_parse(const char *text, struct gpc_cpus *ret, struct gpc_err *err)
 {
 	struct gpc_cpus cpus = {0};
 	gpc_status st = GPC_OK;
 
 	while (*text && *text != '\n' && st == GPC_OK) {
-		char *end;
-		unsigned long from = strtoul(text, &end, 10), to = from;
+		char *end = (char *)(uintptr_t)text;
+		unsigned long from = number(text, &end), to = from;
+		bool is_number = end != text;
 
-		if (end != text && *end == '-')
-			to = strtoul(end + 1, &end, 10);
-		if (end == text || (*end && !strchr(",\n", *end)))
+		if (is_number && *end == '-') {
+			const char *second = end + 1;
+
+			to = number(second, &end);
+			is_number = end != second;
+		}
+		if (!is_number || (*end && !strchr(",\n", *end)))
 			st = gpc_err_set(err, GPC_E_CORRUPT, "CPU list '%.40s'", text);
 		else
 			st = add_range(&cpus, from, to, err);
