@@ -19,9 +19,7 @@ static void assert_has(const char *text, const char *part)
 		fail_msg("\"%s\" is not in:\n%s", part, text ? text : "");
 }
 
-/* Inlined, gcc 12 at -O3 takes the stream's text for the local variable. */
-__attribute__((noinline)) static char *list_text(const struct gpc_modules *ms,
-						 const struct gpc_rights *rights)
+static char *list_text(const struct gpc_modules *ms, const struct gpc_rights *rights)
 {
 	char *text = NULL;
 	size_t n;
