@@ -189,7 +189,7 @@ void gpc_table_exec(struct gpc_table *t, int32_t pid, const char *comm)
 	struct gpc_process *old = gpc_table_find(t, pid);
 	struct gpc_process *p;
 
-	if (old && !old->is_sampled) {
+	if (old && !old->is_sampled && !old->is_given) {
 		/* Nothing was counted for the image before: it may be forgotten. */
 		p = old;
 		gpc_space_put(p->space);
@@ -356,13 +356,15 @@ struct gpc_process *gpc_table_enter(struct gpc_table *t, int32_t pid)
 	struct gpc_process *p = gpc_table_find(t, pid);
 	struct gpc_proc_stat stat;
 
-	if (p && !p->exit_ns)
-		return p;
-	if (pid <= 0 || !gpc_proc_stat_read(t->procfd, pid, &stat))
-		return NULL;
-	p = enter(t, pid);
-	if (p)
+	if (!p || p->exit_ns) {
+		if (pid <= 0 || !gpc_proc_stat_read(t->procfd, pid, &stat))
+			return NULL;
+		p = enter(t, pid);
+		if (!p)
+			return NULL;
 		describe(t, p);
+	}
+	p->is_given = true;
 	return p;
 }
 

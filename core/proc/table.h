@@ -34,6 +34,7 @@ struct gpc_process {
 	bool is_kernel;            /* a kernel thread, or swapper */
 	bool has_jit;              /* code without a file was sampled */
 	bool is_announced;         /* discovery was told */
+	bool is_given;             /* somebody asked for it: its id is known outside */
 };
 
 /* What the table asks for; called under the owner's lock, must not block. */

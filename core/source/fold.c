@@ -35,7 +35,7 @@ static void fold_one(struct folder *f, uint64_t ip, bool in_kernel, bool is_retu
 	if (f->out->n == GPC_FOLD_MAX)
 		return;
 	/* A user address with high bits set is garbage from a broken chain. */
-	if (!in_kernel && address >> 57)
+	if (!in_kernel && address >> 56)
 		address = 0;
 	f->out->frames[f->out->n++] = in_kernel ? address : fold_user(f, address);
 }

@@ -32,10 +32,11 @@ static inline uint64_t gpc_raw_of(const struct gpc_area *area, uint64_t address)
 	if (!area)
 		return address;
 	offset = address - area->start + area->offset;
+	if (offset > GPC_RAW_OFFSET_MAX)
+		return address;
 	if (area->kind == GPC_AREA_VDSO)
 		return GPC_RAW_VDSO | offset;
-	if (area->kind != GPC_AREA_FILE || !area->image || area->image > GPC_RAW_IMAGE_MAX ||
-	    offset > GPC_RAW_OFFSET_MAX)
+	if (area->kind != GPC_AREA_FILE || !area->image || area->image > GPC_RAW_IMAGE_MAX)
 		return address;
 	return GPC_RAW_FILE | (uint64_t)area->image << GPC_RAW_OFFSET_BITS | offset;
 }
