@@ -160,7 +160,8 @@ static void *run(void *arg)
 			win.end_ns = gpc_now_ns();
 		is_over = is_last(core);
 		next_end_ns = win.end_ns + length;
-		end_window(core, &win, is_over ? UINT64_MAX : next_end_ns);
+		/* After the last window nothing is counted, nor read, any more. */
+		end_window(core, &win, is_over ? win.end_ns : next_end_ns);
 		win.begin_ns = win.end_ns;
 		win.end_ns = next_end_ns;
 	}
