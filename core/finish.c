@@ -144,7 +144,7 @@ static bool has_process(const struct gpc_stacks *stacks, uint64_t process)
 /* A trouble with a process becomes a stack of one frame, unless the collector
  * saw something of it after all. */
 static gpc_status add_error_frames(struct build *b, struct gpc_stacks *stacks,
-				   const struct gpc_reports *reports)
+				   const struct gpc_stacks *raw, const struct gpc_reports *reports)
 {
 	char text[192];
 
@@ -153,7 +153,7 @@ static gpc_status add_error_frames(struct build *b, struct gpc_stacks *stacks,
 		struct gpc_frame_entry e = {.flags = GPC_FRAME_ERROR};
 		gpc_frame frame;
 
-		if (!r->target || has_process(stacks, r->target) ||
+		if (!r->target || (raw && has_process(raw, r->target)) ||
 		    !gpc_report_frame(r, text, sizeof text))
 			continue;
 		e.function = gpc_names_str(b->core->names, text, strlen(text));
@@ -187,7 +187,7 @@ static gpc_status take_cpu_event(struct build *b, struct gpc_instance *i, const 
 		gpc_try(named(b, raw, true, &stacks, err));
 	else
 		gpc_try(gpc_stacks_new(TABLE_BYTES, &stacks, err));
-	gpc_try(add_error_frames(b, stacks, reports));
+	gpc_try(add_error_frames(b, stacks, raw, reports));
 	if (!vec_push(&b->runtimes, stacks))
 		return gpc_err_nomem(err);
 	take(stacks);

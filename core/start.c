@@ -12,7 +12,10 @@
 #include "plugin/needs.h"
 
 #define STACK_BYTES (16u << 20) /* the most that one event's stacks take in a window */
-#define ATTACH_NS   (10 * GPC_SECOND_NS)
+/* Of a collector's records in a window: enough for a sample of 30 frames in each
+ * millisecond on 16 CPUs for a minute. */
+#define RECORD_BYTES (UINT64_C(256) << 20)
+#define ATTACH_NS    (10 * GPC_SECOND_NS)
 
 /* A plugin that does not come along: said once, and told in the profile. */
 void gpc_core_trouble(struct gpc_core *core, const char *fmt, ...)
@@ -190,6 +193,7 @@ static gpc_status fill_session(struct gpc_core *core, struct gpc_err *err)
 						     : GPC_CAP_CPU,
 				     .window_ns = (uint64_t)core->opts.duration,
 				     .max_targets = (uint32_t)core->opts.max_processes_per_profiler,
+				     .max_bytes = RECORD_BYTES,
 				     .attach_ns = ATTACH_NS,
 				     .pids = core->pids,
 				     .n_pids = core->n_pids,
@@ -433,6 +437,7 @@ static gpc_status start_parts(struct gpc_core *core, struct gpc_err *err)
 	gpc_core_init_services(core);
 	core->services.max_targets = core->session.max_targets;
 	core->services.stack_bytes = STACK_BYTES;
+	core->services.record_bytes = core->session.max_bytes;
 	gpc_vdso_new(&core->vdso, NULL); /* without one its functions have no names */
 	gpc_metrics_init(&core->metrics, core->proc_fd);
 	gpc_try(gpc_core_init_head(core, err));

@@ -36,6 +36,8 @@ static void detach_at(struct gpc_instance *i, size_t k)
 	struct gpc_attachment *a = i->attached.at[k];
 	uint64_t id = a->view->target.id;
 
+	/* What it wrote for this process is counted while we know it. */
+	gpc_batch_writer_flush(i->writer);
 	i->attached.at[k] = i->attached.at[--i->attached.n];
 	set_count(i);
 	gpc_worker_unwatch(i->worker, is_of_target, &id);
@@ -55,11 +57,21 @@ void gpc_instance_detach_all(struct gpc_instance *i)
 }
 
 /* Takes view. */
-static void remember_failure(struct gpc_instance *i, struct gpc_target_view *view, uint32_t fails)
+static void remember_failure(struct gpc_instance *i, struct gpc_target_view *view, uint32_t fails,
+			     gpc_status code)
 {
 	uint32_t wait = fails < 6 ? 1u << fails : BACKOFF_MAX;
-	struct gpc_failure f = {.view = view, .fails = fails, .due = i->window + wait};
+	struct gpc_failure f = {.view = view,
+				.fails = fails,
+				.due = i->window + wait,
+				.code = code};
+	const struct gpc_report *told;
 
+	pthread_mutex_lock(&i->lock);
+	told = gpc_reports_find(&i->reports, view->target.id, code);
+	if (told)
+		memcpy(f.detail, told->detail, sizeof f.detail);
+	pthread_mutex_unlock(&i->lock);
 	if (!vec_push(&i->failures, f))
 		gpc_target_put(view);
 }
@@ -109,11 +121,33 @@ static void attach_now(struct gpc_instance *i, struct gpc_target_view *view, uin
 	}
 	free(a);
 	if (gpc_target_lives(view) && st != GPC_E_GONE) {
-		gpc_instance_report(i, &view->target, st, NULL);
-		remember_failure(i, view, fails + 1);
+		gpc_instance_failed(i, &view->target, st);
+		remember_failure(i, view, fails + 1, st);
 	} else {
 		gpc_instance_report(i, &view->target, GPC_E_GONE, NULL);
 		gpc_target_put(view);
+	}
+}
+
+static bool is_told(const struct gpc_instance *i, uint64_t target, gpc_status code)
+{
+	for (size_t k = 0; k < i->reports.list.n; k++)
+		if (i->reports.list.at[k].target == target && i->reports.list.at[k].code == code)
+			return true;
+	return false;
+}
+
+/* A profile without a process's frames says why, also when nothing was tried. */
+void gpc_instance_tell_failures(struct gpc_instance *i)
+{
+	autolock(&i->lock);
+
+	for (size_t k = 0; k < i->failures.n; k++) {
+		const struct gpc_failure *f = &i->failures.at[k];
+		const struct gpc_target *t = &f->view->target;
+
+		if (!is_told(i, t->id, f->code))
+			gpc_reports_add(&i->reports, t->id, t->pid, f->code, f->detail);
 	}
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an instance's collector writes: records checked and counted. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +39,7 @@ static void on_batch(void *ctx, const uint8_t *records, size_t n)
 	struct gpc_err err;
 
 	if (gpc_records_walk(records, n, &v, &err) < 0)
-		gpc_warn(i->setup.log, i->setup.collector->name, "misbehaves: %s", err.text);
+		gpc_instance_report(i, NULL, err.code, err.text);
 }
 
 /* The collector's suffixes as texts of names. */
@@ -81,7 +83,8 @@ gpc_status gpc_instance_init_writer(struct gpc_instance *i, struct gpc_err *err)
 	i->epoch = gpc_names_epoch(i->setup.names);
 	for (; e && e->struct_size; e = next_event(e))
 		gpc_try(add_event(i, e->id, err));
-	return gpc_batch_writer_new(i->setup.names, suffixes, n, 0, &sink, &i->writer, err);
+	return gpc_batch_writer_new(i->setup.names, suffixes, n, i->setup.services->record_bytes,
+				    &sink, &i->writer, err);
 }
 
 void gpc_instance_deinit_writer(struct gpc_instance *i)
@@ -134,7 +137,48 @@ static void write_one(struct gpc_instance *i, const struct gpc_attachment *a,
 						   gpc_batch_writer_get(i->writer));
 
 	if (st < 0)
-		gpc_instance_report(i, t, st, NULL);
+		gpc_instance_failed(i, t, st);
+}
+
+/* Nothing is dropped in silence. */
+static void tell_refused(struct gpc_instance *i)
+{
+	uint64_t over = gpc_batch_writer_refused(i->writer);
+	char text[GPC_REPORT_DETAIL];
+
+	if (i->refused) {
+		snprintf(text, sizeof text,
+			 "refused records: %" PRIu64 ", of unknown processes or events, or empty",
+			 i->refused);
+		gpc_instance_report(i, NULL, GPC_E_CORRUPT, text);
+	}
+	if (over) {
+		snprintf(text, sizeof text,
+			 "refused records: %" PRIu64 ", beyond the budget of %" PRIu64
+			 " bytes a window",
+			 over, i->setup.services->record_bytes);
+		gpc_instance_report(i, NULL, GPC_E_BUDGET, text);
+	}
+	i->refused = 0;
+}
+
+/* What was written becomes what is asked for; budgets begin anew. */
+static void turn_over(struct gpc_instance *i)
+{
+	gpc_str suffixes[MAX_SUFFIXES];
+
+	gpc_batch_writer_flush(i->writer);
+	tell_refused(i);
+	for (size_t k = 0; k < i->events.n; k++) {
+		struct gpc_event_stacks *e = &i->events.at[k];
+		struct gpc_stacks *written = e->now;
+
+		e->now = e->done;
+		e->done = written;
+		gpc_stacks_reset(e->now, KEEP_BYTES);
+	}
+	intern_suffixes(i, suffixes);
+	gpc_batch_writer_window(i->writer, i->setup.names, suffixes);
 }
 
 static void window_job(void *ctx, struct gpc_ticket *ticket)
@@ -146,15 +190,8 @@ static void window_job(void *ctx, struct gpc_ticket *ticket)
 		write_one(i, NULL, &job->window);
 	for (size_t k = 0; i->setup.collector->window && k < i->attached.n; k++)
 		write_one(i, i->attached.at[k], &job->window);
-	gpc_batch_writer_flush(i->writer);
-	for (size_t k = 0; k < i->events.n; k++) {
-		struct gpc_event_stacks *e = &i->events.at[k];
-		struct gpc_stacks *written = e->now;
-
-		e->now = e->done;
-		e->done = written;
-		gpc_stacks_reset(e->now, KEEP_BYTES);
-	}
+	turn_over(i);
+	gpc_instance_tell_failures(i);
 	i->window = job->window.seq + 1;
 	gpc_instance_retry_failures(i);
 }

@@ -184,11 +184,11 @@ static uint64_t attached_of(struct gpc_discovery *d, uint64_t id)
 	return at ? at->attached : 0;
 }
 
-static void remember(struct gpc_discovery *d, const struct gpc_target_view *v, uint64_t attached)
+static void remember(struct gpc_discovery *d, const struct gpc_target_id *id, uint64_t attached)
 {
-	struct known fresh = {.id = v->target.id, .pid = v->target.pid, .attached = attached};
+	struct known fresh = {.id = id->id, .pid = id->pid, .attached = attached};
 	autolock(&d->lock);
-	struct known *at = find_known(d, v->target.id);
+	struct known *at = find_known(d, id->id);
 
 	if (at)
 		at->attached |= attached;
@@ -246,7 +246,9 @@ static uint64_t choose(struct gpc_discovery *d, struct gpc_target_view *v, uint6
 
 static void attach_chosen(struct gpc_discovery *d, struct gpc_target_view *v, uint64_t chosen)
 {
-	remember(d, v, chosen);
+	struct gpc_target_id id = {.pid = v->target.pid, .id = v->target.id};
+
+	remember(d, &id, chosen);
 	for (unsigned k = 0; k < d->setup.n_instances; k++)
 		if (chosen >> k & 1)
 			gpc_instance_attach(d->setup.instances[k], v);
@@ -291,6 +293,21 @@ static void look(struct gpc_discovery *d, const struct question *q, struct gpc_t
 			      choose(d, v, gpc_matcher_ask(d->matcher, v) & ~attached, attached));
 }
 
+/* The end or the exec of a process may have been told while it was looked at:
+ * nobody may stay attached to an image that is gone. */
+static void check_again(struct gpc_discovery *d, const struct gpc_target_id *id)
+{
+	struct gpc_target_id now = {0};
+	bool lives = d->setup.identify(d->setup.ctx, id->pid, &now);
+
+	if (lives && now.id == id->id)
+		return;
+	for (unsigned k = 0; k < d->setup.n_instances; k++)
+		gpc_instance_detach(d->setup.instances[k], id->id);
+	autolock(&d->lock);
+	forget_pid(d, id->pid, lives ? now.id : 0);
+}
+
 static void answer(struct gpc_discovery *d, const struct question *q)
 {
 	struct gpc_target_id id;
@@ -299,13 +316,16 @@ static void answer(struct gpc_discovery *d, const struct question *q)
 
 	if (!d->setup.identify(d->setup.ctx, q->pid, &id))
 		return;
-	if (gpc_target_read(&id, &v, &err) < 0) {
+	/* Before its mappings are read: what it maps later is asked again. */
+	remember(d, &id, 0);
+	if (gpc_target_read(&id, &v, &err) == GPC_OK) {
+		if (is_wanted(d, v))
+			look(d, q, v);
+		gpc_target_put(v);
+	} else {
 		gpc_debug(d->setup.log, "proc", "%s", err.text);
-		return;
 	}
-	if (is_wanted(d, v))
-		look(d, q, v);
-	gpc_target_put(v);
+	check_again(d, &id);
 }
 
 static void *run(void *arg)

@@ -54,6 +54,17 @@ void gpc_instance_report(struct gpc_instance *i, const struct gpc_target *t, gpc
 		gpc_log_at(i->setup.log, level, i->setup.collector->name, 0, "%s", text);
 }
 
+void gpc_instance_failed(struct gpc_instance *i, const struct gpc_target *t, gpc_status code)
+{
+	bool is_told;
+
+	pthread_mutex_lock(&i->lock);
+	is_told = gpc_reports_find(&i->reports, t ? t->id : 0, code) != NULL;
+	pthread_mutex_unlock(&i->lock);
+	if (!is_told)
+		gpc_instance_report(i, t, code, NULL);
+}
+
 static void host_report(const struct gpc_host *h, const struct gpc_target *t, gpc_status code,
 			const char *detail)
 {

@@ -31,7 +31,8 @@ struct gpc_services {
 	bool (*should_stop)(void *ctx);
 	/* May the collector attach to one more? (--max-processes-runtime-profiler) */
 	uint32_t max_targets;
-	size_t stack_bytes; /* cap of one event's table */
+	size_t stack_bytes;    /* cap of one event's table */
+	uint64_t record_bytes; /* of records in a window; 0 unlimited */
 };
 
 struct gpc_instance_setup {

@@ -16,10 +16,13 @@ struct gpc_attachment {
 	void *tctx;
 };
 
-/* A process that could not be attached: tried again in window due. */
+/* A process that could not be attached: tried again in window due, and told of
+ * in each window until then. */
 struct gpc_failure {
 	struct gpc_target_view *view;
 	uint32_t fails, due;
+	gpc_status code;
+	char detail[GPC_REPORT_DETAIL];
 };
 
 struct gpc_event_stacks {
@@ -41,7 +44,7 @@ struct gpc_instance {
 	uint32_t window;
 	struct gpc_batch_writer *writer;
 	vec(struct gpc_event_stacks) events;
-	uint64_t refused; /* records that named no attached process */
+	uint64_t refused; /* records of this window that named no attached process */
 
 	uint32_t epoch; /* of the names in use; atomic */
 
@@ -59,8 +62,12 @@ void gpc_instance_init_host(struct gpc_instance *i);
 void gpc_instance_report(struct gpc_instance *i, const struct gpc_target *t, gpc_status code,
 			 const char *detail);
 
+/* A callback failed: reported unless the collector has told why itself. */
+void gpc_instance_failed(struct gpc_instance *i, const struct gpc_target *t, gpc_status code);
+
 /* attach.c; on the worker */
 struct gpc_attachment *gpc_instance_find(struct gpc_instance *i, uint64_t target);
+void gpc_instance_tell_failures(struct gpc_instance *i);
 void gpc_instance_retry_failures(struct gpc_instance *i);
 void gpc_instance_detach_all(struct gpc_instance *i);
 

@@ -26,6 +26,18 @@ bool gpc_reports_add(struct gpc_reports *r, uint64_t target, int32_t pid, gpc_st
 	return true;
 }
 
+const struct gpc_report *gpc_reports_find(const struct gpc_reports *r, uint64_t target,
+					  gpc_status code)
+{
+	for (size_t i = r->list.n; i-- > 0;) {
+		const struct gpc_report *known = &r->list.at[i];
+
+		if (known->target == target && known->code == code && known->detail[0])
+			return known;
+	}
+	return NULL;
+}
+
 void gpc_reports_deinit(struct gpc_reports *r)
 {
 	vec_deinit(&r->list);

@@ -8,12 +8,14 @@
 #include "base/err.h"
 #include "base/vec.h"
 
+#define GPC_REPORT_DETAIL 160
+
 struct gpc_report {
 	uint64_t target; /* 0: the collector itself */
 	int32_t pid;
 	gpc_status code;
 	uint32_t count;
-	char detail[160];
+	char detail[GPC_REPORT_DETAIL];
 };
 
 struct gpc_reports {
@@ -23,6 +25,9 @@ struct gpc_reports {
 
 #define GPC_REPORTS_MAX 1024
 
+/* The latest report of this process with this status that has a text; NULL: none. */
+const struct gpc_report *gpc_reports_find(const struct gpc_reports *r, uint64_t target,
+					  gpc_status code);
 /* True when it is the first of its kind since the reports were taken. */
 bool gpc_reports_add(struct gpc_reports *r, uint64_t target, int32_t pid, gpc_status code,
 		     const char *detail);

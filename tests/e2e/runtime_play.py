@@ -129,8 +129,12 @@ class Target:
             wait_until(lambda: children(self.outer.pid))
             self.pid = children(self.outer.pid)[0]
         name = pathlib.Path(argv[0]).name[:15]
-        wait_until(lambda: pathlib.Path(f"/proc/{self.pid}/comm").read_text().strip() == name)
+        wait_until(lambda: self.outer.poll() is not None or self.comm() == name)
+        assert self.outer.poll() is None, "the target did not come up"
         self.root = chroot or None
+
+    def comm(self):
+        return pathlib.Path(f"/proc/{self.pid}/comm").read_text().strip()
 
     def script(self, text, name="testrt"):
         """Another script from now on."""

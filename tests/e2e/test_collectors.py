@@ -106,7 +106,7 @@ def test_in_another_root_and_namespaces(stage):
     stage.build("testrt-static", "-static", "-DSTATIC")
     root = stage.folder / "root"
     (root / "tmp").mkdir(parents=True)
-    shutil.copy(stage.built / "testrt-static", root)
+    shutil.copy(stage.built / "testrt-static", root / "tmp")
     target = stage.target("testrt-static", script="main;inside 3\n", pid_namespace=True,
                           chroot=root)
     assert set(stage.run().finish()[0].of(target.pid)) == {"main_[t];inside_[t]"}
@@ -213,8 +213,7 @@ def test_a_reason_given_at_attach_is_the_only_one(stage):
     for stack in profile.of(target.pid):
         assert stack.startswith("[Profiling error: version 9 is too new];")
         assert stack.count("[Profiling") == 1
-    assert profile.reports(target.pid) == [("GPC_E_UNSUPPORTED", "version 9 is too new", 1)] or \
-        [r[1] for r in profile.reports(target.pid)] == ["version 9 is too new"]
+    assert profile.reports(target.pid) == [("unsupported", "version 9 is too new", 1)]
 
 
 # ---- windows ----------------------------------------------------------------------------
@@ -264,7 +263,7 @@ def test_errors_are_frames_once(stage):
     head = "[Profiling error: no luck];[Profiling error: bad luck];"
     assert stacks and all(s.startswith(head) and s.count("[Profiling") == 2 for s in stacks)
     assert sorted(profile.reports(target.pid)) == [
-        ("GPC_E_CORRUPT", "bad luck", 1), ("GPC_E_CORRUPT", "no luck", 2), ("GPC_E_GONE", "away", 1)]
+        ("corrupt", "bad luck", 1), ("corrupt", "no luck", 2), ("gone", "away", 1)]
 
 
 def test_skipped(stage):
@@ -272,20 +271,20 @@ def test_skipped(stage):
     profile = stage.run().finish()[0]
     stacks = profile.of(target.pid)
     assert stacks and all(s.startswith("[Profiling skipped: not this one];") for s in stacks)
-    assert profile.reports(target.pid) == [("GPC_E_SKIPPED", "not this one", 1)]
+    assert profile.reports(target.pid) == [("skipped", "not this one", 1)]
 
 
 def test_errors_beside_stacks_are_no_frames(stage):
     target = stage.target(script="main 4\n!error a thread was lost\n")
     profile = stage.run().finish()[0]
     assert set(profile.of(target.pid)) == {"main_[t]"}
-    assert profile.reports(target.pid) == [("GPC_E_CORRUPT", "a thread was lost", 1)]
+    assert profile.reports(target.pid) == [("corrupt", "a thread was lost", 1)]
 
 
 def test_the_status_of_a_window_is_a_trouble(stage):
     target = stage.target(script="!status -5\n")
     profile = stage.run().finish()[0]
-    assert [r[0] for r in profile.reports(target.pid)] == ["GPC_E_TIMEOUT"]
+    assert [r[0] for r in profile.reports(target.pid)] == ["timeout"]
     assert all(s.startswith("[Profiling error: ") for s in profile.of(target.pid))
 
 
@@ -295,7 +294,7 @@ def test_damaged_records_harm_nobody(stage):
     profile = stage.run().finish()[0]
     assert set(profile.of(honest.pid)) == {"main_[t]"}
     assert profile.total(liar.pid) > 0
-    assert [r for r in profile.reports(0) if r[0] == "GPC_E_CORRUPT"]
+    assert [r for r in profile.reports(0) if r[0] == "corrupt"]
 
 
 def test_samples_of_strangers_are_refused_and_told(stage):
@@ -303,7 +302,7 @@ def test_samples_of_strangers_are_refused_and_told(stage):
     profile = stage.run().finish()[0]
     assert set(profile.of(target.pid)) == {"main_[t]"}
     assert not any("stranger" in s.frames for s in profile.stacks)
-    assert [r for r in profile.reports(0) if "1 record" in r[1]]
+    assert [r for r in profile.reports(0) if r[1].startswith("refused records: 1,")]
 
 
 def test_a_flood_ends_at_the_budget_of_the_window(stage):
@@ -316,7 +315,7 @@ def test_a_flood_ends_at_the_budget_of_the_window(stage):
         assert status == "-6" and written <= 256 << 20
         assert written > 200 << 20 # each window has a budget of its own
     assert set(profiles[0].of(target.pid)) == {";".join(["flood_[t]"] * 64)}
-    assert ("GPC_E_BUDGET" in [r[0] for r in profiles[0].reports(target.pid)])
+    assert ("budget" in [r[0] for r in profiles[0].reports(target.pid)])
 
 
 # ---- the merge -------------------------------------------------------------------------------
@@ -432,9 +431,10 @@ def test_a_timer(stage):
     target = stage.target(script="!timer 100\n!tick tick;x 1\n")
     run = stage.run(windows=1, seconds=3)
     run.finish()
-    ticks = int(run.calls("window", target.pid)[0][5])
-    attach = 3 * 10  # a tenth of a second each, less the time until it is attached
-    assert attach * 0.5 < ticks <= attach
+    _, _, begin, end, _, ticks = run.calls("window", target.pid)[0]
+    # It is attached a little after the beginning, and told a little after the end.
+    most = (int(end) - int(begin)) / 10**8
+    assert most * 0.7 < int(ticks) <= most + 5
 
 
 def test_a_descriptor(stage):
