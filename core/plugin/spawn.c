@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -89,11 +90,14 @@ static void enter_pid_ns(const struct plan *p)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		return;
 	}
+	/* It waits only: nothing of ours shall live as long as the program. */
 	close(p->failure);
+	syscall(SYS_close_range, 0, ~0U, 0);
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
 	if (WIFSIGNALED(status)) {
-		signal(WTERMSIG(status), SIG_DFL);
+		/* A core would be one of us. */
+		setrlimit(RLIMIT_CORE, &(struct rlimit){0});
 		raise(WTERMSIG(status));
 	}
 	_exit(WEXITSTATUS(status));
@@ -130,17 +134,32 @@ static void connect_fds(const struct plan *p)
 	syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC);
 }
 
-static void run_child(const struct plan *p)
+/* What the program around us ignores or blocks is no business of the child. */
+static void reset_signals(void)
 {
 	sigset_t none;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	setsid();
+	for (int sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void run_child(const struct plan *p)
+{
+	/* Our environment may hold secrets, and a program's is readable by all of
+	 * its user's: inside a target that is somebody else. */
+	static const char *const inside[] = {
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", NULL};
+	char *const *argv = (char *const *)(uintptr_t)p->spawn->argv;
+	char *const *env = p->spawn->inside ? (char *const *)(uintptr_t)inside : environ;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setsid();
+	reset_signals();
 	enter(p);
 	connect_fds(p);
-	execv(p->spawn->argv[0], (char *const *)(uintptr_t)p->spawn->argv);
+	execve(argv[0], argv, env);
 	fail(p);
 }
 

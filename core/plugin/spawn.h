@@ -9,7 +9,7 @@
 /* Starts it. *ret_pidfd is the caller's, who reaps *ret_pid. With ->inside the
  * program runs in the target's mount and pid namespaces, under the target's user
  * and group; for a target of root that is refused: a file in a target's root is
- * not run as root. */
+ * not run as root. Nothing of our environment goes there. */
 gpc_status gpc_spawn_start(const struct gpc_spawn *spawn, int32_t *ret_pid, int *ret_pidfd,
 			   struct gpc_err *err);
 
