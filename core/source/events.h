@@ -23,7 +23,7 @@ struct gpc_perf_request {
 	bool samples;        /* false: a dummy event that only carries side-band */
 	bool sideband;       /* exec, mmap, fork and exit records */
 	bool inherit;        /* later children and threads too */
-	uint32_t wake_bytes; /* wake the reader after so many bytes */
+	uint32_t wake_bytes; /* wake the reader after so many bytes; see gpc_reader_open */
 };
 
 /* The system call, replaceable in tests. */

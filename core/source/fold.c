@@ -17,13 +17,15 @@ struct folder {
 	struct gpc_folded *out;
 };
 
-static uint64_t fold_user(struct folder *f, uint64_t address)
+static uint64_t fold_user(struct folder *f, uint64_t address, bool is_caller)
 {
 	if (!f->space)
 		f->space = gpc_table_space(f->table, f->process);
 	if (!f->last || address < f->last->start || address >= f->last->end)
 		f->last = gpc_space_find(f->space, address);
-	if (!f->last || f->last->kind == GPC_AREA_ANON)
+	/* Code runs where it is mapped; a caller that lies nowhere comes from a chain
+	 * that was broken, and no perf map has a name for it. */
+	if (f->last ? f->last->kind == GPC_AREA_ANON : !is_caller)
 		f->out->has_jit = true;
 	return gpc_raw_of(f->last, address);
 }
@@ -37,7 +39,7 @@ static void fold_one(struct folder *f, uint64_t ip, bool in_kernel, bool is_retu
 	/* A user address with high bits set is garbage from a broken chain. */
 	if (!in_kernel && address >> 56)
 		address = 0;
-	f->out->frames[f->out->n++] = in_kernel ? address : fold_user(f, address);
+	f->out->frames[f->out->n++] = in_kernel ? address : fold_user(f, address, is_return);
 }
 
 void gpc_fold(struct gpc_table *t, struct gpc_process *p, const struct gpc_perf_sample *s,

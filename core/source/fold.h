@@ -10,7 +10,7 @@
 
 struct gpc_folded {
 	uint32_t n;
-	bool has_jit; /* some frame has no file behind it */
+	bool has_jit; /* some code has no file behind it */
 	gpc_frame frames[GPC_FOLD_MAX];
 };
 

@@ -235,7 +235,9 @@ gpc_status gpc_reader_open(struct gpc_reader *r, const struct gpc_perf_request *
 	uint32_t id = (uint32_t)r->streams.n;
 	gpc_status status = GPC_OK;
 
-	gpc_perf_attr(req, &st.attr);
+	if (!st.req.wake_bytes)
+		st.req.wake_bytes = (uint32_t)ring_bytes(req) / 4;
+	gpc_perf_attr(&st.req, &st.attr);
 	for (uint32_t i = 0; i < n_pids; i++)
 		if (!vec_push(&st.pids, pids[i]))
 			status = GPC_E_NOMEM;

@@ -31,7 +31,8 @@ gpc_status gpc_reader_new(struct gpc_log *log, struct gpc_reader **ret, struct g
 void gpc_reader_free(struct gpc_reader *r);
 
 /* Opens and enables a stream. pids NULL: system-wide. Processes of pids that
- * have gone are skipped; when none is left that is GPC_E_GONE. */
+ * have gone are skipped; when none is left that is GPC_E_GONE. req->wake_bytes 0:
+ * the reader is woken when a quarter of a ring is full. */
 gpc_status gpc_reader_open(struct gpc_reader *r, const struct gpc_perf_request *req,
 			   const int32_t *pids, uint32_t n_pids, uint32_t *ret_stream,
 			   struct gpc_err *err);

@@ -332,7 +332,6 @@ static gpc_status open_one(struct gpc_sampler *s, const struct gpc_perf_request 
 
 	req.samples = true;
 	req.sideband = req.inherit = s->config.n_pids > 0;
-	req.wake_bytes = 16384;
 	gpc_try(gpc_perf_probe(&req, err));
 	autolock(&s->lock);
 	return gpc_reader_open(s->reader, &req, s->config.pids, s->config.n_pids, ret_ring, err);

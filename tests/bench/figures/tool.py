@@ -121,7 +121,9 @@ class Agent:
         self.pid = self.process.pid
 
     def profiles(self):
-        return sorted(self.out.glob("profile_*.col")) if self.out.exists() else []
+        """In the order in which they were written."""
+        found = self.out.glob("profile_*.col") if self.out.exists() else []
+        return sorted(found, key=lambda path: path.stat().st_mtime_ns)
 
     def wait_profiles(self, n, seconds):
         """Waits until n windows have been written in all."""
@@ -227,9 +229,10 @@ class Bench:
         return agent
 
     def start_perf(self, seconds, frequency=11):
+        """-B, in perf's favour: no build-ids at the end, no files in ~/.debug."""
         data = self.folder / "perf.data"
-        return self.start("perf", "record", "-q", "-F", frequency, "-a", "-g", "-o", data, "--",
-                          "sleep", seconds)
+        return self.start("perf", "record", "-q", "-B", "-F", frequency, "-a", "-g", "-o", data,
+                          "--", "sleep", seconds)
 
     def finish_perf(self, record):
         """What perf used: record, script, script --no-inline; seconds of CPU."""

@@ -103,6 +103,20 @@ static void test_jit_and_vdso(void **state)
 	assert_true(w->out.has_jit);
 }
 
+/* What runs is code, wherever it lies; a caller may be garbage. */
+static void test_code_that_no_mapping_covers(void **state)
+{
+	static const uint64_t runs[] = {USER, 0x5000010, 0x400020};
+	static const uint64_t calls[] = {USER, 0x400010, 0x5000010};
+	struct world *w = *state;
+
+	fold(w, runs[1], runs, 3);
+	assert_true(w->out.has_jit);
+	fold(w, calls[1], calls, 3);
+	assert_false(w->out.has_jit);
+	assert_int_equal(w->out.frames[1], 0x500000f);
+}
+
 /* A call that is the last instruction of one mapping returns into the next. */
 static void test_return_address_at_a_boundary(void **state)
 {
@@ -137,6 +151,7 @@ static void test_garbage_in_the_user_part(void **state)
 		fold(w, 0x400010, chain, 3);
 		assert_int_equal(w->out.n, 2);
 		assert_int_equal(w->out.frames[1], 0);
+		assert_false(w->out.has_jit);
 	}
 }
 
@@ -257,6 +272,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		world_test(test_kernel_and_user),
 		world_test(test_jit_and_vdso),
+		world_test(test_code_that_no_mapping_covers),
 		world_test(test_return_address_at_a_boundary),
 		world_test(test_garbage_in_the_user_part),
 		world_test(test_unknown_contexts_are_left_out),
