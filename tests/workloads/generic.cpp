@@ -11,7 +11,8 @@ template <class T> struct Field {
 
 template <class T> NOINLINE Field<T> Field<T>::operator+(const Field &rounds) const
 {
-	T x = value;
+	volatile T start = value; // see leaves.h
+	T x = start;
 
 	for (T i = rounds.value; i > 0; i--)
 		x = x * 6364136223846793005u + 1442695040888963407u;
@@ -24,7 +25,9 @@ template <class T> struct Sink {
 
 template <class T> NOINLINE Sink<T> &operator<<(Sink<T> &sink, T rounds)
 {
-	for (T i = rounds; i > 0; i--)
+	volatile T start = rounds;
+
+	for (T i = start; i > 0; i--)
 		sink.sum = sink.sum * 2862933555777941757u + 3037000493u + i;
 	return sink;
 }
