@@ -359,6 +359,9 @@ struct gpc_process *gpc_table_enter(struct gpc_table *t, int32_t pid)
 	if (!p || p->exit_ns) {
 		if (pid <= 0 || !gpc_proc_stat_read(t->procfd, pid, &stat))
 			return NULL;
+		/* Its end was told already: an entry of it would stay for ever. */
+		if (stat.state == 'Z' || stat.state == 'X')
+			return NULL;
 		p = enter(t, pid);
 		if (!p)
 			return NULL;

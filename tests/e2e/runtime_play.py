@@ -46,10 +46,11 @@ class Profile:
 class Run:
     """A core that runs a number of windows."""
 
-    def __init__(self, windows, options, trace, setarch=()):
+    def __init__(self, windows, options, trace):
         self.trace_path = trace
+        # The thread sanitizer cannot place its shadow under much address randomization.
         self.process = subprocess.Popen(
-            [*setarch, str(WINDOWS), str(windows), f"plugin-dir={PLUGINS}", "plugins=testrt",
+            ["setarch", "-R", str(WINDOWS), str(windows), f"plugin-dir={PLUGINS}", "plugins=testrt",
              f"testrt-trace={trace}", *options],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.profiles, self.log, self.left = [], "", None
@@ -68,7 +69,7 @@ class Run:
                     Stack(int(pid), int(value), comm, event, unit, frames))
             elif kind == "left":
                 self.left = [int(n) for n in rest]
-        assert self.left == [0, 0, 0], "descriptors, threads or children were left"
+        assert self.left == [0, 0, 0], f"left: descriptors, threads, children: {self.left}"
         return self.profiles
 
     def trace(self):
@@ -183,9 +184,9 @@ class Stage:
         self.targets.append(target)
         return target
 
-    def run(self, *options, windows=1, seconds=2, frequency=49, **how):
+    def run(self, *options, windows=1, seconds=2, frequency=49):
         run = Run(windows, [f"profiling-duration={seconds}", f"profiling-frequency={frequency}",
-                            *options], self.folder / f"trace{len(self.runs)}", **how)
+                            *options], self.folder / f"trace{len(self.runs)}")
         self.runs.append(run)
         return run
 

@@ -4,6 +4,7 @@
  * options. The last line tells what the library left behind. */
 #include <dirent.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,20 @@ static void on_profile(void *ctx, const struct gpc_profile *p, const struct gpc_
 		run->left--;
 }
 
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+/* Sanitizers start threads of their own with the first one. */
+static void warm_up(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, nothing, NULL) == 0)
+		pthread_join(thread, NULL);
+}
+
 static unsigned entries(const char *path)
 {
 	DIR *dir = opendir(path);
@@ -105,10 +120,15 @@ int main(int argc, char **argv)
 				       .log_level = GPC_DEBUG,
 				       .on_log = on_log,
 				       .on_profile = on_profile};
-	unsigned fds = entries("/proc/self/fd"), threads = entries("/proc/self/task");
+	unsigned fds, threads;
 	struct gpc_err err;
-	int failed = gpc_core_new(&setup, &run.core, &err) < 0 ||
-		     configure(run.core, argc, argv, &err) < 0 || play(&run, &err) < 0;
+	int failed;
+
+	warm_up();
+	fds = entries("/proc/self/fd");
+	threads = entries("/proc/self/task");
+	failed = gpc_core_new(&setup, &run.core, &err) < 0 ||
+		 configure(run.core, argc, argv, &err) < 0 || play(&run, &err) < 0;
 
 	if (failed)
 		fprintf(stderr, "failed: %s\n", err.text);

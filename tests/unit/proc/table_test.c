@@ -452,6 +452,8 @@ static void test_enter(void **state)
 	gpc_table_exit(w->table, 50);
 	assert_ptr_not_equal(gpc_table_enter(w->table, 50), p); /* somebody has the pid */
 	gpc_table_exit(w->table, 50);
+	write_file(w, 50, "stat", "50 (idle) Z 1 1 1 0 -1 0 0 0 0 0 10 20 0 0 20 0 1 0 555 0 0\n");
+	assert_null(gpc_table_enter(w->table, 50)); /* ended, not reaped */
 	gone(w, 50);
 	assert_null(gpc_table_enter(w->table, 50));
 }
