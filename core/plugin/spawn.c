@@ -11,12 +11,12 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "proc/root.h"
 
 #ifndef CLOSE_RANGE_CLOEXEC
 #define CLOSE_RANGE_CLOEXEC (1U << 2)
@@ -44,20 +44,15 @@ static int open_ns(const struct gpc_target *t, const char *name)
 static gpc_status plan_inside(struct plan *p, struct gpc_err *err)
 {
 	const struct gpc_target *t = p->spawn->inside;
-	char path[40];
-	struct stat st;
 
 	if (!t)
 		return GPC_OK;
-	snprintf(path, sizeof path, "/proc/%d", t->pid);
-	if (stat(path, &st) < 0)
-		return gpc_err_sys(err, "process %d", t->pid);
-	if (st.st_uid == 0)
+	if (!gpc_proc_user(t->pid, &p->uid, &p->gid))
+		return gpc_err_set(err, GPC_E_GONE, "process %d has ended", t->pid);
+	if (p->uid == 0)
 		return gpc_err_set(err, GPC_E_PERM,
 				   "%s: a program in the root of process %d is not run as root",
 				   p->spawn->argv[0], t->pid);
-	p->uid = st.st_uid;
-	p->gid = st.st_gid;
 	p->mnt_ns = open_ns(t, "mnt");
 	p->pid_ns = open_ns(t, "pid");
 	if (p->mnt_ns < 0 || p->pid_ns < 0)

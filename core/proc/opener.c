@@ -81,11 +81,10 @@ static void open_image(struct gpc_opener *o, const struct item *it)
 /* Only the target's own user or root can have written a map worth believing. */
 static bool is_trustworthy(int32_t pid, const struct stat *map)
 {
-	char path[40];
-	struct stat proc;
+	uid_t uid;
+	gid_t gid;
 
-	snprintf(path, sizeof path, "/proc/%d", pid);
-	return map->st_uid == 0 || (stat(path, &proc) == 0 && proc.st_uid == map->st_uid);
+	return map->st_uid == 0 || (gpc_proc_user(pid, &uid, &gid) && uid == map->st_uid);
 }
 
 static void open_perf_map(struct gpc_opener *o, const struct item *it)

@@ -74,14 +74,29 @@ gpc_status gpc_regular_open(const char *path, int *ret, struct stat *st, struct 
 	return open_regular(fd, path, ret, st, err);
 }
 
+static bool read_status(int32_t pid, char *text, size_t size)
+{
+	char path[40];
+
+	snprintf(path, sizeof path, "/proc/%d/status", pid);
+	return gpc_read_small(AT_FDCWD, path, text, size) > 0;
+}
+
+/* "Uid:" and "Gid:" are followed by real, effective, saved and file system's. */
+static bool effective(const char *text, const char *key, unsigned *ret)
+{
+	const char *at = strstr(text, key);
+
+	return at && sscanf(at + strlen(key), "%*u %u", ret) == 1;
+}
+
 int32_t gpc_ns_pid(int32_t pid)
 {
-	char path[40], text[4096];
+	char text[4096];
 	const char *at;
 	long inner = pid;
 
-	snprintf(path, sizeof path, "/proc/%d/status", pid);
-	if (gpc_read_small(AT_FDCWD, path, text, sizeof text) <= 0)
+	if (!read_status(pid, text, sizeof text))
 		return 0;
 	at = strstr(text, "\nNSpid:");
 	if (!at)
@@ -96,4 +111,17 @@ int32_t gpc_ns_pid(int32_t pid)
 		at = end;
 	}
 	return (int32_t)inner;
+}
+
+bool gpc_proc_user(int32_t pid, uid_t *uid, gid_t *gid)
+{
+	char text[4096];
+	unsigned user, group;
+
+	if (!read_status(pid, text, sizeof text) || !effective(text, "\nUid:", &user) ||
+	    !effective(text, "\nGid:", &group))
+		return false;
+	*uid = user;
+	*gid = group;
+	return true;
 }

@@ -19,5 +19,9 @@ gpc_status gpc_regular_open(const char *path, int *ret, struct stat *st, struct 
 /* The process's number in its own pid namespace, from NSpid; pid itself where
  * the kernel does not say. 0: the process has gone. */
 int32_t gpc_ns_pid(int32_t pid);
+/* The process's effective user and group. Not the owner of its folder in /proc:
+ * the kernel gives those of processes that have dropped their rights to root.
+ * False: the process has gone. */
+bool gpc_proc_user(int32_t pid, uid_t *uid, gid_t *gid);
 
 #endif

@@ -134,7 +134,8 @@ gpc_status gpc_target_read(const struct gpc_target_id *id, struct gpc_target_vie
 	autocall(cleanup_view) struct gpc_target_view *v = calloc(1, sizeof *v);
 	struct gpc_proc_stat stat;
 	char path[40];
-	struct stat owner;
+	uid_t uid;
+	gid_t gid;
 	autoclose int root = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	autoclose int procfd = -1;
 
@@ -144,9 +145,10 @@ gpc_status gpc_target_read(const struct gpc_target_id *id, struct gpc_target_vie
 	v->target.pidfd = -1;
 	snprintf(path, sizeof path, "/proc/%d", id->pid);
 	procfd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (procfd < 0 || fstat(procfd, &owner) < 0)
+	if (procfd < 0)
 		return gpc_err_sys(err, "process %d", id->pid);
-	if (!gpc_proc_stat_read(root, id->pid, &stat) || stat.state == 'Z' || stat.state == 'X')
+	if (!gpc_proc_stat_read(root, id->pid, &stat) || stat.state == 'Z' || stat.state == 'X' ||
+	    !gpc_proc_user(id->pid, &uid, &gid))
 		return gpc_err_set(err, GPC_E_GONE, "process %d has ended", id->pid);
 	gpc_try(read_texts(v, procfd, err));
 	read_exe(v, procfd);
@@ -157,7 +159,7 @@ gpc_status gpc_target_read(const struct gpc_target_id *id, struct gpc_target_vie
 	v->target.exec_count = id->exec_count;
 	v->target.ppid = stat.ppid;
 	v->target.start_time = stat.start_time;
-	v->target.uid = owner.st_uid;
+	v->target.uid = uid;
 	v->target.ns_pid = gpc_ns_pid(id->pid);
 	v->target.comm = v->comm;
 	v->target.container = "";
