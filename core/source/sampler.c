@@ -20,7 +20,7 @@
 #include "source/sideband.h"
 
 #define TICK_MS      250                 /* rings are drained at least so often */
-#define CALM_NS      (10 * GPC_MS_NS)    /* and by wake-ups at most every 10 ms */
+#define CALM_MS      10                  /* and by wake-ups at most so often */
 #define SLACK_NS     (2 * GPC_MS_NS)     /* a CPU may publish a record so late */
 #define CPUS_NS      (2 * GPC_SECOND_NS) /* CPUs are counted so often */
 #define SYMBOL_BYTES (6u << 20)
@@ -49,6 +49,7 @@ struct gpc_sampler {
 	uint32_t window;
 	uint64_t limit_ns; /* samples from here on belong to the next window */
 	uint64_t window_samples, cpus_due_ns;
+	uint64_t events; /* of processes, ever */
 	bool kernel_changed, has_sideband;
 	struct gpc_folded folded;
 
@@ -164,6 +165,7 @@ static void on_record(void *ctx, const struct gpc_perf_record *r, uint32_t ring)
 			count_throttled(s, st, r);
 		break;
 	default:
+		s->events++;
 		if (gpc_sideband_apply(s->table, r))
 			s->kernel_changed = true;
 		break;
@@ -189,17 +191,21 @@ static void drain(struct gpc_sampler *s, uint64_t until_ns)
 	gpc_reader_drain(s->reader, until_ns, &v);
 }
 
-static void tick(struct gpc_sampler *s)
+/* True when there was news of processes. */
+static bool tick(struct gpc_sampler *s)
 {
 	uint64_t now = gpc_now_ns();
 	uint64_t until = now - SLACK_NS;
+	uint64_t events;
 	autolock(&s->lock);
 
+	events = s->events;
 	drain(s, until < s->limit_ns ? until : s->limit_ns);
 	if (now >= s->cpus_due_ns) {
 		gpc_reader_follow_cpus(s->reader);
 		s->cpus_due_ns = now + CPUS_NS;
 	}
+	return s->events != events;
 }
 
 static void *run(void *arg)
@@ -207,16 +213,19 @@ static void *run(void *arg)
 	struct gpc_sampler *s = arg;
 	struct pollfd fds[2] = {{.fd = s->stop_fd, .events = POLLIN},
 				{.fd = gpc_reader_fd(s->reader), .events = POLLIN}};
+	bool is_busy = false;
 
 	while (!(fds[0].revents & POLLIN)) {
-		int n = poll(fds, 2, TICK_MS);
+		/* While processes come and go the rings are read in batches, with
+		 * one wait for each: waking up costs more than reading. */
+		int n = is_busy ? poll(fds, 1, CALM_MS) : poll(fds, 2, TICK_MS);
+		bool has_news;
 
 		if (n < 0 && errno != EINTR)
 			break;
-		tick(s);
-		/* A busy side-band is read in batches. */
-		if (n > 0 && !(fds[0].revents & POLLIN))
-			poll(fds, 1, CALM_NS / GPC_MS_NS);
+		has_news = tick(s);
+		/* What woke us may be younger than the slack: look once more. */
+		is_busy = is_busy ? has_news : n > 0;
 	}
 	return NULL;
 }

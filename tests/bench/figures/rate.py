@@ -2,7 +2,7 @@
 """CPU for each sample at 999 Hz with 2,000 distinct stacks."""
 import time
 
-from figures.tool import cpu_ns, median, read_col, rusage_s
+from figures.tool import cpu_ns, go_first, median, read_col, rusage_s
 
 STACKS = 2000
 
@@ -22,8 +22,8 @@ def windows_of(agent, length, n):
 
 def run(bench, figures):
     length, n = (10, 1) if bench.quick else (30, 3)
-    bench.start(bench.compile("paths", "-pthread"), STACKS)
-    agent = bench.agent("-c", "-d", str(length), "-f", "999")
+    bench.start(bench.compile("paths", "-pthread"), STACKS, before=go_first)
+    agent = bench.agent("-c", "-d", str(length), "-f", "999", before=go_first)
     used = windows_of(agent, length, n)
     total = rusage_s(agent.end())
     profiles = [read_col(path) for path in agent.profiles()]
