@@ -103,7 +103,7 @@ static void attach_now(struct gpc_instance *i, struct gpc_target_view *view, uin
 	if (max && i->attached.n >= max) {
 		gpc_instance_report(i, &view->target, GPC_E_SKIPPED,
 				    "more processes than --max-processes-runtime-profiler");
-		gpc_target_put(view);
+		remember_failure(i, view, 1, GPC_E_SKIPPED); /* a place may become free */
 		return;
 	}
 	a = calloc(1, sizeof *a);
@@ -242,11 +242,24 @@ void gpc_instance_attach(struct gpc_instance *i, struct gpc_target_view *view)
 		gpc_worker_post(i->worker, attach_job, &job->ticket);
 }
 
+/* The image has gone, even where its process lives on after an exec. */
+static void forget_failure(struct gpc_instance *i, uint64_t target)
+{
+	for (size_t k = 0; k < i->failures.n; k++) {
+		if (i->failures.at[k].view->target.id != target)
+			continue;
+		gpc_target_put(i->failures.at[k].view);
+		i->failures.at[k] = i->failures.at[--i->failures.n];
+		return;
+	}
+}
+
 static void detach_job(void *ctx, struct gpc_ticket *ticket)
 {
 	struct gpc_instance *i = ctx;
 	const struct target_job *job = (const struct target_job *)(const void *)ticket;
 
+	forget_failure(i, job->target);
 	for (size_t k = 0; k < i->attached.n; k++) {
 		if (i->attached.at[k]->view->target.id != job->target)
 			continue;
