@@ -212,6 +212,18 @@ static bool is_better(int32_t score_a, const struct gpc_collector *a, int32_t sc
 	return strcmp(a->name, b->name) < 0;
 }
 
+/* Is somebody of k's runtime attached already? */
+static bool is_taken(const struct gpc_discovery *d, unsigned k, uint64_t attached)
+{
+	const struct gpc_collector *mine = gpc_instance_collector(d->setup.instances[k]);
+
+	for (unsigned o = 0; o < d->setup.n_instances; o++)
+		if (attached >> o & 1 && o != k &&
+		    is_same_runtime(mine, gpc_instance_collector(d->setup.instances[o])))
+			return true;
+	return false;
+}
+
 /* Of the collectors that match, those that nobody of the same runtime beats. */
 static uint64_t choose(struct gpc_discovery *d, struct gpc_target_view *v, uint64_t matched,
 		       uint64_t attached)
@@ -220,7 +232,7 @@ static uint64_t choose(struct gpc_discovery *d, struct gpc_target_view *v, uint6
 	uint64_t chosen = 0;
 
 	for (unsigned k = 0; k < d->setup.n_instances; k++)
-		if (matched >> k & 1)
+		if (matched >> k & 1 && !is_taken(d, k, attached))
 			scores[k] = gpc_instance_claim(d->setup.instances[k], v,
 						       gpc_now_ns() + CLAIM_NS);
 	for (unsigned k = 0; k < d->setup.n_instances; k++) {
@@ -235,8 +247,7 @@ static uint64_t choose(struct gpc_discovery *d, struct gpc_target_view *v, uint6
 
 			if (o == k || !is_same_runtime(mine, other))
 				continue;
-			is_beaten = (attached >> o & 1) ||
-				    (scores[o] > 0 && is_better(scores[o], other, scores[k], mine));
+			is_beaten = scores[o] > 0 && is_better(scores[o], other, scores[k], mine);
 		}
 		if (!is_beaten)
 			chosen |= UINT64_C(1) << k;
