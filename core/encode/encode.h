@@ -38,8 +38,19 @@ void gpc_frame_folded(struct gpc_out *o, const struct gpc_frame_text *f);
 gpc_status gpc_encode_col(const struct gpc_profile *p, gpc_out_fn out, void *ctx);
 /* One self-contained flame graph page. */
 gpc_status gpc_encode_html(const struct gpc_profile *p, gpc_out_fn out, void *ctx);
+/* The same page, comparing two profiles; after NULL: before alone. */
+gpc_status gpc_encode_diff_html(const struct gpc_profile *before, const struct gpc_profile *after,
+				gpc_out_fn out, void *ctx);
 
-/* By name: "col", "html". GPC_E_CONFIG for an unknown one. */
+/* pprof's profile.proto, gzipped. */
+gpc_status gpc_encode_pprof(const struct gpc_profile *p, gpc_out_fn out, void *ctx);
+/* speedscope's file format. */
+gpc_status gpc_encode_speedscope(const struct gpc_profile *p, gpc_out_fn out, void *ctx);
+/* The Firefox Profiler's processed format. */
+gpc_status gpc_encode_firefox(const struct gpc_profile *p, gpc_out_fn out, void *ctx);
+
+/* By name: "col", "html", "pprof", "speedscope", "firefox". GPC_E_CONFIG for an
+ * unknown one. */
 gpc_status gpc_encode(const struct gpc_profile *p, const char *format, gpc_out_fn out, void *ctx);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The flame graph page without its title and its data, made from page/ when the
- * core is built: part 0, title, part 1, data, part 2. */
+ * core is built: part 0, title, part 1, data, part 2, data of the profile to
+ * compare with or null, part 3. */
 #ifndef GPC_ENCODE_PAGE_H
 #define GPC_ENCODE_PAGE_H
 
 #include <stddef.h>
 
-#define GPC_PAGE_PARTS 3
+#define GPC_PAGE_PARTS 4
 
 struct gpc_page_part {
 	const char *text;

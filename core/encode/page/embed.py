@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the page as C: embed.py flame.html flame.css flame.js page.c
+"""Writes the page as C: embed.py page.html [FILE.css FILE.js ...] page.c
 
-Style and script go into the page; it is cut where the title and the data go.
+Styles and scripts go into the page in the order given, all scripts into one
+scope. The page is cut where the title and the profiles go.
 """
 import re
 import sys
@@ -17,17 +18,21 @@ def literal(text):
     return "\n".join(lines) or '\t""'
 
 
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        text = f.read().strip()
+    return re.sub(r"\A// SPDX[^\n]*\n", "", text)
+
+
 def main():
-    page_path, css_path, js_path, out_path = sys.argv[1:]
-    files = {}
-    for path in (page_path, css_path, js_path):
-        with open(path, encoding="utf-8") as f:
-            files[path] = f.read()
-    page = files[page_path].replace("{{flame.css}}", files[css_path].strip())
-    page = page.replace("{{flame.js}}", files[js_path].strip())
-    parts = re.split(r"\{\{(?:title|data)\}\}", page)
-    if len(parts) != 3:
-        sys.exit("flame.html must hold {{title}} and {{data}} once each")
+    page_path, *paths, out_path = sys.argv[1:]
+    page = read(page_path)
+    for mark, suffix in (("{{style}}", ".css"), ("{{script}}", ".js")):
+        page = page.replace(mark, "\n\n".join(read(p) for p in paths if p.endswith(suffix)))
+    parts = re.split(r"\{\{(title|data|other)\}\}", page)
+    if parts[1::2] != ["title", "data", "other"]:
+        sys.exit("page.html must hold {{title}}, {{data}} and {{other}} once each, in this order")
+    parts = parts[::2]
     with open(out_path, "w", encoding="utf-8") as out:
         out.write('#include "encode/page.h"\n\n')
         for i, part in enumerate(parts):

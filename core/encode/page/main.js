@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page: its profile, and the one to compare it with, or null.
+
+const jsonOf = (id) => JSON.parse(document.getElementById(id).textContent);
+
+openViewer(document.getElementById("viewer"), jsonOf("data"), jsonOf("other"));
+performance.mark("gpc-drawn");
