@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "source/cpus.h"
+#include "source/reader_impl.h"
 #include "source/ring.h"
 
 #define MIN_RING_BYTES 8192
@@ -277,12 +278,41 @@ void gpc_reader_close(struct gpc_reader *r, uint32_t stream)
 	r->streams.at[stream].is_open = false;
 }
 
+gpc_status gpc_reader_adopt(struct gpc_reader *r, const struct gpc_reader_ring *ring,
+			    struct gpc_err *err)
+{
+	struct slot *slot = calloc(1, sizeof *slot);
+
+	if (!slot || !vec_reserve(&r->slots, 1) || !vec_reserve(&r->heap, r->slots.n + 1)) {
+		free(slot);
+		return gpc_err_nomem(err);
+	}
+	slot->fd = -1;
+	slot->cpu = ring->cpu;
+	slot->stream = ring->stream;
+	slot->ring.page = ring->mapping;
+	slot->ring.data = (uint8_t *)ring->mapping + sysconf(_SC_PAGESIZE);
+	slot->ring.size = ring->bytes;
+	slot->ring.format = ring->format;
+	r->slots.at[r->slots.n++] = slot;
+	return GPC_OK;
+}
+
 int gpc_reader_fd(const struct gpc_reader *r)
 {
 	return r->epoll;
 }
 
 /* ---- the heap of slots by next_time ------------------------------------- */
+
+/* Of the same time, side-band (the first stream) goes before samples, and the
+ * rest has an order that does not depend on the past. */
+static bool is_before(const struct slot *a, const struct slot *b)
+{
+	if (a->next_time != b->next_time)
+		return a->next_time < b->next_time;
+	return a->stream != b->stream ? a->stream < b->stream : a->cpu < b->cpu;
+}
 
 static void sift_down(struct gpc_reader *r, size_t i)
 {
@@ -293,9 +323,9 @@ static void sift_down(struct gpc_reader *r, size_t i)
 
 		if (child >= r->heap.n)
 			return;
-		if (child + 1 < r->heap.n && h[child + 1]->next_time < h[child]->next_time)
+		if (child + 1 < r->heap.n && is_before(h[child + 1], h[child]))
 			child++;
-		if (h[i]->next_time <= h[child]->next_time)
+		if (!is_before(h[child], h[i]))
 			return;
 		struct slot *swap = h[i];
 		h[i] = h[child];
