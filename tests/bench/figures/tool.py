@@ -214,11 +214,11 @@ class Bench:
         self.running.append(process)
         return process
 
-    def spawn(self, count, *command):
+    def spawn(self, count, *command, before=end_with_parent):
         """Many processes of one program; stop() ends them."""
         process = subprocess.Popen([str(self.folder / "spawn"), str(count), *map(str, command)],
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   preexec_fn=end_with_parent)
+                                   preexec_fn=before)
         self.running.append(process)
         if process.stdout.readline() != b"ready\n":
             raise RuntimeError(f"spawn {count} {command}")

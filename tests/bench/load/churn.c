@@ -6,14 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,20 +31,13 @@ static int copy(const char *from, const char *to)
 	return ok ? 0 : -1;
 }
 
-static int start(const char *program)
+/* Returns when the exec is done. */
+static int start(char *program, posix_spawn_file_actions_t *quiet)
 {
-	pid_t pid = fork();
+	char *const argv[] = {program, NULL};
+	pid_t pid;
 
-	if (pid == 0) {
-		int null = open("/dev/null", O_RDWR);
-
-		dup2(null, 0);
-		dup2(null, 1);
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		execl(program, program, (char *)NULL);
-		_exit(127);
-	}
-	return pid > 0 ? 0 : -1;
+	return posix_spawn(&pid, program, quiet, NULL, argv, environ) == 0 ? 0 : -1;
 }
 
 static uint64_t now_ns(void)
@@ -66,33 +58,36 @@ int main(int argc, char **argv)
 	unsigned rate = argc > 3 ? (unsigned)atoi(argv[1]) : 0;
 	unsigned long started = 0, bad = 0;
 	struct pollfd in = {.fd = 0, .events = POLLIN};
+	posix_spawn_file_actions_t quiet;
 	char fresh[512];
 	uint64_t begin = now_ns();
 	int status;
 
-	if (!rate)
+	if (!rate || posix_spawn_file_actions_init(&quiet) ||
+	    posix_spawn_file_actions_addopen(&quiet, 0, "/dev/null", O_RDWR, 0) ||
+	    posix_spawn_file_actions_adddup2(&quiet, 0, 1))
 		return 2;
 	for (;; started++) {
 		uint64_t due = begin + started * (1000000000 / rate), now = now_ns();
-		const char *program = argv[3 + (int)(started % (unsigned)(argc - 3))];
+		char *program = argv[3 + (int)(started % (unsigned)(argc - 3))];
 
 		if (poll(&in, 1, due > now ? (int)((due - now) / 1000000) : 0) != 0)
 			break;
-		/* The copy of the one before has long been mapped. */
 		if (started % 5 == 1)
-			unlink(fresh);
+			unlink(fresh); /* mapped, since the exec is done */
 		if (started % 5 == 0) {
 			snprintf(fresh, sizeof fresh, "%s/fresh-%lu", argv[2], started);
 			if (copy(program, fresh) < 0)
 				break;
 			program = fresh;
 		}
-		bad += start(program) < 0;
+		bad += start(program, &quiet) < 0;
 		while (waitpid(-1, &status, WNOHANG) > 0)
 			bad += (unsigned)failed(status);
 	}
 	while (waitpid(-1, &status, 0) > 0)
 		bad += (unsigned)failed(status);
+	posix_spawn_file_actions_destroy(&quiet);
 	printf("%lu %lu\n", started, bad);
 	return 0;
 }
