@@ -2,53 +2,76 @@
 // Trees of frames as parallel arrays; a parent stands before its children, 0 is
 // the root. self and total have one array for each profile of the model. width
 // is what a frame is drawn by, start is where it begins, in the same unit.
+// While a tree is made its arrays have room to spare (size tells how many frames
+// there are); finishTree() cuts them.
 
 const LONGEST_CYCLE = 8; // frames of a recursion that is merged
+const LONG_LIST = 12; // children that are looked through; more are hashed
 
-function newTree(rootName, profiles) {
-  return {
-    name: [rootName], parent: [0], depth: [0],
-    self: Array.from({ length: profiles }, () => [0]),
-    slots: new Int32Array(1 << 12), // a hash table of children: node + 1, or 0
+function newTree(rootName, profiles, room) {
+  const tree = {
+    size: 1, name: new Int32Array(room), parent: new Int32Array(room), depth: new Int32Array(room),
+    first: new Int32Array(room), next: new Int32Array(room), // lists of children
+    children: new Int32Array(room),
+    self: Array.from({ length: profiles }, () => new Float64Array(room)),
+    hashed: new Map(), // parent -> name -> child, of those with many children
   };
+
+  tree.name[0] = rootName;
+  return tree;
 }
 
-function slotOf(tree, parent, name) {
-  const mask = tree.slots.length - 1;
-  let at = (Math.imul(parent, 0x9e3779b1) ^ Math.imul(name + 1, 0x85ebca6b)) >>> 0;
+function doubled(array) {
+  const larger = new array.constructor(array.length * 2);
 
-  for (at = (at ^ (at >>> 15)) & mask; tree.slots[at]; at = (at + 1) & mask) {
-    const node = tree.slots[at] - 1;
+  larger.set(array);
+  return larger;
+}
 
-    if (tree.name[node] === name && tree.parent[node] === parent)
-      break;
+function growTree(tree) {
+  for (const key of ["name", "parent", "depth", "first", "next", "children"])
+    tree[key] = doubled(tree[key]);
+  tree.self = tree.self.map(doubled);
+}
+
+function findChild(tree, parent, name) {
+  if (tree.children[parent] > LONG_LIST)
+    return tree.hashed.get(parent).get(name) || 0;
+  let child = tree.first[parent];
+
+  while (child && tree.name[child] !== name)
+    child = tree.next[child];
+  return child;
+}
+
+function hashChild(tree, parent, node) {
+  if (tree.children[parent] === LONG_LIST + 1) {
+    const names = new Map();
+
+    for (let child = tree.first[parent]; child; child = tree.next[child])
+      names.set(tree.name[child], child);
+    tree.hashed.set(parent, names);
+  } else {
+    tree.hashed.get(parent).set(tree.name[node], node);
   }
-  return at;
-}
-
-function growSlots(tree) {
-  tree.slots = new Int32Array(tree.slots.length * 2);
-  for (let i = 1; i < tree.name.length; i++)
-    tree.slots[slotOf(tree, tree.parent[i], tree.name[i])] = i + 1;
 }
 
 // The child of parent with that name, made when there is none.
 function childOf(tree, parent, name) {
-  let at = slotOf(tree, parent, name);
-  const node = tree.name.length;
+  const found = findChild(tree, parent, name), node = tree.size;
 
-  if (tree.slots[at])
-    return tree.slots[at] - 1;
-  if (node * 2 > tree.slots.length) {
-    growSlots(tree);
-    at = slotOf(tree, parent, name);
-  }
-  tree.slots[at] = node + 1;
-  tree.name.push(name);
-  tree.parent.push(parent);
-  tree.depth.push(tree.depth[parent] + 1);
-  for (const self of tree.self)
-    self.push(0);
+  if (found)
+    return found;
+  if (node === tree.name.length)
+    growTree(tree);
+  tree.size++;
+  tree.name[node] = name;
+  tree.parent[node] = parent;
+  tree.depth[node] = tree.depth[parent] + 1;
+  tree.next[node] = tree.first[parent];
+  tree.first[parent] = node;
+  if (++tree.children[parent] > LONG_LIST)
+    hashChild(tree, parent, node);
   return node;
 }
 
@@ -87,7 +110,8 @@ function recursionTarget(tree, node, name) {
 // go to the caller), mergesRecursion. Also sums the self values by kind, of
 // frames that are hidden too.
 function buildTree(model, choice) {
-  const tree = newTree(-1, model.profiles.length);
+  const frames = model.profiles.reduce((sum, { rows }) => sum + rows.length, 0);
+  const tree = newTree(-1, model.profiles.length, 1024 + frames);
 
   tree.byKind = new Map();
   model.profiles.forEach((profile, which) => addRows(tree, model, profile, which, choice));
@@ -144,17 +168,24 @@ function addRows(tree, model, profile, which, choice) {
 // mode: "before", "after" or "both"; with one profile there is only "before".
 // all: what shares are shares of, by profile.
 function finishTree(tree, mode, all) {
-  const n = tree.name.length;
+  const n = tree.size;
 
-  tree.total = tree.self.map((self) => Float64Array.from(self));
-  for (let i = n - 1; i > 0; i--)
-    for (const total of tree.total)
+  for (const key of ["name", "parent", "depth", "first", "next", "children"])
+    tree[key] = tree[key].subarray(0, n);
+  tree.self = tree.self.map((self) => self.subarray(0, n));
+  tree.total = tree.self.map((self) => self.slice());
+  tree.hashed = null;
+  for (const total of tree.total)
+    for (let i = n - 1; i > 0; i--)
       total[tree.parent[i]] += total[i];
   tree.all = all || tree.total.map((total) => total[0]);
-  return placeTree(tree, mode);
+  addWidths(tree, mode);
+  addDepths(tree);
+  addPlaces(tree);
+  return tree;
 }
 
-function placeTree(tree, mode) {
+function addWidths(tree, mode) {
   const [before, after] = tree.total;
 
   if (after && mode === "both") {
@@ -164,70 +195,57 @@ function placeTree(tree, mode) {
   } else {
     tree.width = after && mode === "after" ? after : before;
   }
-  addDepths(tree);
-  addPlaces(tree);
-  return tree;
 }
 
 // The depth of the deepest frame below each that has a width.
 function addDepths(tree) {
-  tree.deepest = Int32Array.from(tree.depth);
-  for (let i = tree.name.length - 1; i > 0; i--) {
+  const deepest = tree.depth.slice();
+
+  for (let i = deepest.length - 1; i > 0; i--) {
     const parent = tree.parent[i];
 
-    if (tree.width[i] && tree.deepest[parent] < tree.deepest[i])
-      tree.deepest[parent] = tree.deepest[i];
+    if (tree.width[i] && deepest[parent] < deepest[i])
+      deepest[parent] = deepest[i];
   }
-}
-
-// The children of all frames in one array, each frame's together.
-function childLists(tree) {
-  const n = tree.name.length;
-  const from = new Int32Array(n + 2), list = new Int32Array(n);
-
-  for (let i = 1; i < n; i++)
-    from[tree.parent[i] + 2]++;
-  for (let i = 2; i < n + 2; i++)
-    from[i] += from[i - 1];
-  for (let i = 1; i < n; i++)
-    list[from[tree.parent[i] + 1]++] = i;
-  return { from, list };
+  tree.deepest = deepest;
 }
 
 // Larger ones stand left; those without a width are left out.
 function addPlaces(tree) {
-  const n = tree.name.length, { width, name } = tree;
-  const { from, list } = childLists(tree);
+  const { width, name, first, next } = tree, start = new Float64Array(tree.size);
   const bySize = (a, b) => width[b] - width[a] || name[a] - name[b];
+  const children = [];
 
-  tree.first = new Int32Array(n);
-  tree.next = new Int32Array(n);
-  tree.start = new Float64Array(n);
-  for (let i = 0; i < n; i++) {
-    const children = list.subarray(from[i], from[i + 1]);
-    let start = tree.start[i], last = 0;
+  for (let i = 0; i < tree.size; i++) {
+    let last = 0, x = start[i];
 
-    if (children.length > 1)
-      children.sort(bySize);
+    if (first[i] && !next[first[i]] && width[first[i]]) {
+      start[first[i]] = x;
+      continue;
+    }
+    children.length = 0;
+    for (let child = first[i]; child; child = next[child])
+      if (width[child])
+        children.push(child);
+    children.sort(bySize);
+    first[i] = children.length ? children[0] : 0;
     for (const child of children) {
-      if (!width[child])
-        break;
       if (last)
-        tree.next[last] = child;
-      else
-        tree.first[i] = child;
+        next[last] = child;
       last = child;
-      tree.start[child] = start;
-      start += width[child];
+      next[child] = 0;
+      start[child] = x;
+      x += width[child];
     }
   }
+  tree.start = start;
 }
 
 // Callers and callees of all calls of a function. One within another of itself
 // counts once, with the outer.
 function sandwichTrees(tree, name, mode) {
   const profiles = tree.self.length;
-  const callers = newTree(name, profiles), callees = newTree(name, profiles);
+  const callers = newTree(name, profiles, 1024), callees = newTree(name, profiles, 1024);
   const copy = new Int32Array(tree.name.length).fill(-1);
 
   for (let i = 1; i < tree.name.length; i++) {
@@ -271,11 +289,13 @@ function nodeOfPath(tree, path) {
   let node = 0;
 
   for (const name of path) {
-    const at = tree.slots[slotOf(tree, node, name)];
+    let child = tree.first[node];
 
-    if (!at)
+    while (child && tree.name[child] !== name)
+      child = tree.next[child];
+    if (!child)
       break;
-    node = at - 1;
+    node = child;
   }
   return node;
 }
