@@ -78,6 +78,9 @@ static gpc_frame in_file(struct run *run, uint64_t raw)
 	struct gpc_symbol symbol = {0};
 	const char *path = gpc_images_path(images, image);
 
+	/* Unmapped while the last window was finished, and forgotten with it. */
+	if (!path)
+		return run->unknown;
 	if (gpc_images_symbol(images, image, gpc_raw_offset(raw), &symbol) == GPC_OK && symbol.name)
 		return native(run, symbol.name, path);
 	return nameless(run, path);
