@@ -15,6 +15,7 @@
 
 struct process {
 	gpc_str comm, container, appid;
+	gpc_str pod, pod_namespace, container_id;
 	int32_t pid;
 	uint32_t metadata;
 };
@@ -93,6 +94,9 @@ static void fill_stack(const struct gpc_profile *p, uint32_t event, const struct
 	stack.container = text_of(p, process->container);
 	stack.appid = text_of(p, process->appid);
 	stack.metadata = process->metadata;
+	stack.pod = text_of(p, process->pod);
+	stack.pod_namespace = text_of(p, process->pod_namespace);
+	stack.container_id = text_of(p, process->container_id);
 	fill(ret, &stack, sizeof stack);
 }
 
@@ -148,6 +152,9 @@ gpc_status gpc_profile_add_process(struct gpc_profile *p, const struct gpc_profi
 	gpc_try(intern(p, proc->comm, &process.comm, err));
 	gpc_try(intern(p, proc->container, &process.container, err));
 	gpc_try(intern(p, proc->appid, &process.appid, err));
+	gpc_try(intern(p, proc->pod, &process.pod, err));
+	gpc_try(intern(p, proc->pod_namespace, &process.pod_namespace, err));
+	gpc_try(intern(p, proc->container_id, &process.container_id, err));
 	if (!vec_reserve(&p->processes, 1) || !gpc_u64map_set(&p->index, proc->id, p->processes.n))
 		return gpc_err_nomem(err);
 	p->processes.at[p->processes.n++] = process;

@@ -20,6 +20,7 @@ struct gpc_profile_process {
 	int32_t pid;
 	const char *comm, *container, *appid; /* copied; "" for none */
 	uint32_t metadata;                    /* index into application_metadata; 0 none */
+	const char *pod, *pod_namespace, *container_id; /* copied; NULL for none */
 };
 
 struct gpc_profile_span {

@@ -584,6 +584,7 @@ struct gpc_stack { /* one folded stack */
 	const char *comm, *container, *appid; /* never NULL */
 	uint32_t metadata;                    /* index into the header's application_metadata */
 	uint32_t reserved;
+	const char *pod, *pod_namespace, *container_id; /* never NULL */
 };
 struct gpc_frame_text { /* borrowed as the profile is */
 	uint32_t struct_size;

@@ -75,7 +75,12 @@ static gpc_frame frame(struct fixture *f, const char *function, const char *suff
 static void process(struct fixture *f, uint64_t id, const char *comm, const char *container,
 		    const char *appid)
 {
-	struct gpc_profile_process proc = {id, 1, comm, container, appid, (uint32_t)id};
+	struct gpc_profile_process proc = {.id = id,
+					   .pid = 1,
+					   .comm = comm,
+					   .container = container,
+					   .appid = appid,
+					   .metadata = (uint32_t)id};
 
 	assert_int_equal(gpc_profile_add_process(f->p, &proc, NULL), GPC_OK);
 }

@@ -81,7 +81,11 @@ static gpc_frame frame(struct fixture *f, const char *function, const char *suff
 static void process(struct fixture *f, uint64_t id, const char *comm, const char *container,
 		    const char *appid)
 {
-	struct gpc_profile_process proc = {id, 10 + (int32_t)id, comm, container, appid, 0};
+	struct gpc_profile_process proc = {.id = id,
+					   .pid = 10 + (int32_t)id,
+					   .comm = comm,
+					   .container = container,
+					   .appid = appid};
 
 	assert_int_equal(gpc_profile_add_process(f->p, &proc, NULL), GPC_OK);
 }

@@ -43,7 +43,12 @@ static int tear_down(void **state)
 
 static void add_process(struct fixture *f, uint64_t id, const char *comm)
 {
-	struct gpc_profile_process proc = {id, (int32_t)id + 100, comm, "box", "", 2};
+	struct gpc_profile_process proc = {.id = id,
+					   .pid = (int32_t)id + 100,
+					   .comm = comm,
+					   .container = "box",
+					   .appid = "",
+					   .metadata = 2};
 
 	assert_int_equal(gpc_profile_add_process(f->p, &proc, NULL), GPC_OK);
 }
@@ -105,6 +110,36 @@ static void a_profile_is_read_back(void **state)
 	assert_int_equal(api->next(f->p, &cursor, &stack), 0);
 }
 
+static void a_process_has_its_labels(void **state)
+{
+	struct fixture *f = *state;
+	struct gpc_stack stack = {.struct_size = sizeof stack};
+	struct gpc_profile_process in_pod = {.id = 1,
+					     .comm = "nginx",
+					     .container = "k8s_web_shop_prod_u_0",
+					     .appid = "",
+					     .pod = "shop",
+					     .pod_namespace = "prod",
+					     .container_id = "3f4b"};
+	uint64_t cursor = 0;
+
+	add_process(f, 2, "bare");
+	assert_int_equal(gpc_profile_add_process(f->p, &in_pod, NULL), GPC_OK);
+	assert_int_equal(gpc_profile_add_event(f->p, "cpu-time", "samples", stacks(f, 1, 5), NULL),
+			 GPC_OK);
+	assert_int_equal(gpc_profile_add_event(f->p, "alloc", "bytes", stacks(f, 2, 5), NULL),
+			 GPC_OK);
+	assert_int_equal(gpc_profile_next(f->p, &cursor, &stack), 1);
+	assert_string_equal(stack.container, "k8s_web_shop_prod_u_0");
+	assert_string_equal(stack.pod, "shop");
+	assert_string_equal(stack.pod_namespace, "prod");
+	assert_string_equal(stack.container_id, "3f4b");
+	assert_int_equal(gpc_profile_next(f->p, &cursor, &stack), 1);
+	assert_string_equal(stack.pod, "");
+	assert_string_equal(stack.pod_namespace, "");
+	assert_string_equal(stack.container_id, "");
+}
+
 static void older_callers_get_what_they_know(void **state)
 {
 	struct fixture *f = *state;
@@ -121,7 +156,7 @@ static void older_callers_get_what_they_know(void **state)
 
 static void bad_input_is_refused(void **state)
 {
-	struct gpc_profile_process twice = {7, 1, NULL, NULL, NULL, 0};
+	struct gpc_profile_process twice = {.id = 7, .pid = 1};
 	struct fixture *f = *state;
 	struct gpc_err err;
 
@@ -158,9 +193,8 @@ static void the_last_reference_frees(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		row_of(a_profile_is_read_back),
-		row_of(older_callers_get_what_they_know),
-		row_of(bad_input_is_refused),
+		row_of(a_profile_is_read_back),           row_of(a_process_has_its_labels),
+		row_of(older_callers_get_what_they_know), row_of(bad_input_is_refused),
 		row_of(the_last_reference_frees),
 	};
 
