@@ -198,12 +198,14 @@ static gpc_status take_runtime(struct build *b, struct gpc_instance *i, struct g
 {
 	struct gpc_reports reports;
 	const struct gpc_event *e = gpc_instance_collector(i)->events;
-	gpc_status st = gpc_instance_window(i, b->win, err);
+	gpc_status st = gpc_instance_end_window(i, b->win, err);
 	bool is_late = st < 0;
 
 	if (is_late)
 		gpc_warn(&b->core->log, "core", "%s", err->text);
 	gpc_instance_take_reports(i, &reports);
+	if (is_late)
+		gpc_reports_add(&reports, 0, 0, st, err->text);
 	st = GPC_OK;
 	for (; e && e->struct_size && st == GPC_OK && !is_late; e = next_event(e))
 		if (e->flags & GPC_EVENT_CPU_TIME &&
@@ -255,6 +257,8 @@ static gpc_status assemble(struct build *b, struct gpc_err *err)
 	struct gpc_core *core = b->core;
 	autofree char *head = NULL;
 
+	for (size_t i = 0; i < core->instances.n; i++)
+		gpc_try(gpc_instance_begin_window(core->instances.at[i], b->win, err));
 	gpc_sampler_settle(core->sampler, SETTLE_NS);
 	gpc_try(take_cpu_streams(b, err));
 	for (size_t i = 0; i < core->instances.n; i++)

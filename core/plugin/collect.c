@@ -193,24 +193,60 @@ static void window_job(void *ctx, struct gpc_ticket *ticket)
 	turn_over(i);
 	gpc_instance_tell_failures(i);
 	i->window = job->window.seq + 1;
-	gpc_instance_retry_failures(i);
+}
+
+static void retry_job(void *ctx, struct gpc_ticket *ticket)
+{
+	(void)ticket;
+	gpc_instance_retry_failures(ctx);
+}
+
+/* A job of its own: attaching may take long, and the window is done without it. */
+static void post_retry(struct gpc_instance *i)
+{
+	struct gpc_ticket *ticket = calloc(1, sizeof *ticket);
+
+	if (!ticket)
+		return;
+	*ticket = (struct gpc_ticket){.refs = 1, .drop = drop_window};
+	gpc_worker_post(i->worker, retry_job, ticket);
 }
 
 /* ---- on the control thread ------------------------------------------------------------ */
 
-gpc_status gpc_instance_window(struct gpc_instance *i, const struct gpc_window *win,
-			       struct gpc_err *err)
+gpc_status gpc_instance_begin_window(struct gpc_instance *i, const struct gpc_window *win,
+				     struct gpc_err *err)
 {
 	struct window_job *job;
 
 	if (!i->worker)
 		return GPC_OK;
+	gpc_ticket_put(take(i->window_ticket)); /* nobody waited for the one before */
+	i->is_late = true;                      /* until it is known to be done */
 	job = calloc(1, sizeof *job);
 	if (!job)
 		return gpc_err_nomem(err);
-	job->ticket = (struct gpc_ticket){.refs = 1, .drop = drop_window};
+	job->ticket = (struct gpc_ticket){.refs = 2, .drop = drop_window};
 	job->window = *win;
-	if (gpc_worker_call(i->worker, window_job, &job->ticket, win->deadline_ns))
+	if (gpc_worker_post(i->worker, window_job, &job->ticket))
+		i->window_ticket = &job->ticket;
+	else
+		gpc_ticket_put(&job->ticket);
+	post_retry(i);
+	return GPC_OK;
+}
+
+gpc_status gpc_instance_end_window(struct gpc_instance *i, const struct gpc_window *win,
+				   struct gpc_err *err)
+{
+	struct gpc_ticket *ticket = take(i->window_ticket);
+
+	if (!i->worker)
+		return GPC_OK;
+	if (ticket)
+		i->is_late = !gpc_worker_wait(i->worker, ticket, win->deadline_ns);
+	gpc_ticket_put(ticket);
+	if (!i->is_late)
 		return GPC_OK;
 	return gpc_err_set(err, GPC_E_TIMEOUT,
 			   "collector %s misbehaves: it was not ready at the end of the window; "
@@ -218,11 +254,18 @@ gpc_status gpc_instance_window(struct gpc_instance *i, const struct gpc_window *
 			   i->setup.collector->name);
 }
 
+gpc_status gpc_instance_window(struct gpc_instance *i, const struct gpc_window *win,
+			       struct gpc_err *err)
+{
+	gpc_try(gpc_instance_begin_window(i, win, err));
+	return gpc_instance_end_window(i, win, err);
+}
+
 const struct gpc_stacks *gpc_instance_stacks(const struct gpc_instance *i, uint16_t event,
 					     uint32_t epoch)
 {
 	/* One that was too slow for the last change of names is a window behind. */
-	if (__atomic_load_n(&i->epoch, __ATOMIC_ACQUIRE) != epoch)
+	if (i->is_late || __atomic_load_n(&i->epoch, __ATOMIC_ACQUIRE) != epoch)
 		return NULL;
 	for (size_t k = 0; k < i->events.n; k++)
 		if (i->events.at[k].event == event)

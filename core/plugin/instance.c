@@ -120,6 +120,7 @@ void gpc_instance_free(struct gpc_instance *i)
 	gpc_instance_stop(i);
 	if (i->self && collector(i)->destroy)
 		collector(i)->destroy(i->self);
+	gpc_ticket_put(i->window_ticket);
 	gpc_instance_deinit_writer(i);
 	vec_deinit(&i->attached);
 	vec_deinit(&i->failures);

@@ -81,13 +81,20 @@ void gpc_instance_detach(struct gpc_instance *i, uint64_t target);
 
 /* ---- windows ------------------------------------------------------------------- */
 
-/* Lets the collector write what it measured, waits until the window's deadline.
- * GPC_E_TIMEOUT: it did not come back; its window is empty. */
+/* Lets the collector write what it measured; does not wait, so that a slow one
+ * takes no time from others. */
+gpc_status gpc_instance_begin_window(struct gpc_instance *i, const struct gpc_window *win,
+				     struct gpc_err *err);
+/* Waits for that until the window's deadline. GPC_E_TIMEOUT: it did not come
+ * back; its window is empty. */
+gpc_status gpc_instance_end_window(struct gpc_instance *i, const struct gpc_window *win,
+				   struct gpc_err *err);
+/* Both. */
 gpc_status gpc_instance_window(struct gpc_instance *i, const struct gpc_window *win,
 			       struct gpc_err *err);
 /* What it wrote for one of its events in the window before; NULL when nothing.
- * Borrowed until the next gpc_instance_window, not to be asked for when that
- * timed out. Frames are numbers of names (of the epoch given), or addresses of
+ * Borrowed until the next gpc_instance_begin_window; NULL when that was not
+ * done in time. Frames are numbers of names (of the epoch given), or addresses of
  * the target. */
 const struct gpc_stacks *gpc_instance_stacks(const struct gpc_instance *i, uint16_t event,
 					     uint32_t epoch);

@@ -46,6 +46,10 @@ struct gpc_instance {
 	vec(struct gpc_event_stacks) events;
 	uint64_t refused; /* records of this window that named no attached process */
 
+	/* The control thread's own. */
+	struct gpc_ticket *window_ticket; /* of the window being written; or NULL */
+	bool is_late;                     /* it was not done in time: do not look */
+
 	uint32_t epoch; /* of the names in use; atomic */
 
 	/* Process events, atomic. */

@@ -259,10 +259,19 @@ bool gpc_worker_post(struct gpc_worker *w, gpc_job_fn fn, struct gpc_ticket *tic
 	return is_queued;
 }
 
+bool gpc_worker_wait(struct gpc_worker *w, const struct gpc_ticket *ticket, uint64_t deadline_ns)
+{
+	struct timespec until = gpc_timespec(deadline_ns);
+	autolock(&w->lock);
+
+	while (!ticket->is_done && pthread_cond_timedwait(&w->done, &w->lock, &until) != ETIMEDOUT)
+		;
+	return ticket->is_done;
+}
+
 bool gpc_worker_call(struct gpc_worker *w, gpc_job_fn fn, struct gpc_ticket *ticket,
 		     uint64_t deadline_ns)
 {
-	struct timespec until = gpc_timespec(deadline_ns);
 	bool is_done;
 
 	__atomic_add_fetch(&ticket->refs, 1, __ATOMIC_RELAXED);
@@ -270,11 +279,7 @@ bool gpc_worker_call(struct gpc_worker *w, gpc_job_fn fn, struct gpc_ticket *tic
 		gpc_ticket_put(ticket);
 		return false;
 	}
-	pthread_mutex_lock(&w->lock);
-	while (!ticket->is_done && pthread_cond_timedwait(&w->done, &w->lock, &until) != ETIMEDOUT)
-		;
-	is_done = ticket->is_done;
-	pthread_mutex_unlock(&w->lock);
+	is_done = gpc_worker_wait(w, ticket, deadline_ns);
 	gpc_ticket_put(ticket);
 	return is_done;
 }

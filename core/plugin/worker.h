@@ -31,6 +31,9 @@ void gpc_worker_free(struct gpc_worker *w);
 /* Queues a job; the ticket's reference for the worker is taken (also on
  * failure). False: no memory, or the worker ends. */
 bool gpc_worker_post(struct gpc_worker *w, gpc_job_fn fn, struct gpc_ticket *ticket);
+/* Waits until a job is done (true) or the time is over. The caller holds a
+ * reference on its ticket. */
+bool gpc_worker_wait(struct gpc_worker *w, const struct gpc_ticket *ticket, uint64_t deadline_ns);
 /* Queues it and waits until it is done or the time is over: false then. */
 bool gpc_worker_call(struct gpc_worker *w, gpc_job_fn fn, struct gpc_ticket *ticket,
 		     uint64_t deadline_ns);

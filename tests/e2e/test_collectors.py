@@ -244,12 +244,17 @@ def test_what_was_written_before_the_end_of_a_process_counts(stage):
 
 
 def test_a_window_that_takes_too_long(stage):
-    slow = stage.target(script="!sleep 6500\nmain 1\n")
-    run = stage.run(seconds=1)
+    slow = stage.target(script="!sleep 6500\nmain 1\n!alloc main 1\n")
+    other = stage.target("other", "busy+socket", sock_script="main 1\n")
+    run = stage.run(seconds=3)
     profiles = run.finish()
     assert "collector testrt misbehaves: it was not ready at the end" in run.log
+    assert [r[0] for r in profiles[0].reports(0)] == ["timeout"]
     assert profiles[0].total(slow.pid) > 0
     assert "main_[t]" not in profiles[0].of(slow.pid)
+    assert not profiles[0].of(slow.pid, "testrt-alloc")
+    # It costs only itself.
+    assert set(profiles[0].of(other.pid)) == {"main_[ts]"}
 
 
 # ---- troubles ------------------------------------------------------------------------------
@@ -307,7 +312,7 @@ def test_samples_of_strangers_are_refused_and_told(stage):
 
 def test_a_flood_ends_at_the_budget_of_the_window(stage):
     target = stage.target(script="!flood 1000000000\n")
-    run = stage.run(windows=2, seconds=1)
+    run = stage.run(windows=2, seconds=3)
     profiles = run.finish()
     floods = run.calls("flood", target.pid)
     assert len(floods) >= 2
