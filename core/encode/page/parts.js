@@ -82,7 +82,7 @@ function makeParts(root) {
   el.space = make("div", { className: "gv-space" }, el.canvas);
   el.empty = make("p", { className: "gv-empty", hidden: true });
   el.scroll = make("main", { className: "gv-scroll", tabIndex: 0 }, el.space, el.empty);
-  el.table = make("div", { className: "gv-table", hidden: true });
+  el.table = make("div", { className: "gv-table", hidden: true, tabIndex: -1 });
   el.name = make("b");
   el.numbers = make("span");
   el.around = button("Callers & callees", "Of this function (s)");

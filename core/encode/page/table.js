@@ -119,7 +119,7 @@ function newTable(host, { onChoose, onSort, cell, swatch }) {
   function show() {
     const first = Math.max(0, Math.floor(host.scrollTop / LINE) - 10);
     const end = Math.min(lines.length, first + Math.ceil(host.clientHeight / LINE) + 20);
-    const rows = [];
+    const rows = [], hadFocus = body.contains(document.activeElement);
 
     if (first)
       rows.push(gap(first));
@@ -128,6 +128,18 @@ function newTable(host, { onChoose, onSort, cell, swatch }) {
     if (end < lines.length)
       rows.push(gap(lines.length - end));
     body.replaceChildren(...rows);
+    if (hadFocus)
+      takeFocus();
+  }
+
+  // The lines are made anew while one of them has the focus.
+  function takeFocus() {
+    const row = body.querySelector(`[data-line="${Math.max(at, 0)}"]`);
+
+    if (row)
+      row.focus({ preventScroll: true });
+    else
+      host.focus({ preventScroll: true });
   }
 
   function focusLine(i) {
@@ -139,10 +151,7 @@ function newTable(host, { onChoose, onSort, cell, swatch }) {
     else if (top + 2 * LINE > host.scrollTop + host.clientHeight)
       host.scrollTop = top + 2 * LINE - host.clientHeight;
     show();
-    const row = body.querySelector(`[data-line="${at}"]`);
-
-    if (row)
-      row.focus({ preventScroll: true });
+    takeFocus();
   }
 
   function fill(newLines, newColumns, order) {
