@@ -81,6 +81,7 @@ struct gpc_core {
 	json_t *meta, *external, *app_metadata;
 	struct gpc_metrics metrics;
 	int proc_fd;
+	uint32_t wants; /* GPC_WANT_ of sinks and of --profile-details */
 	bool kernel_hidden;
 
 	pthread_t control;

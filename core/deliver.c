@@ -18,6 +18,7 @@ struct sink {
 	struct gpc_host host; /* first: its impl is the sink */
 	struct gpc_core *core;
 	const struct gpc_sink *sink;
+	struct gpc_profile_api api;
 	void *self;
 };
 
@@ -67,10 +68,19 @@ static int32_t sink_should_stop(const struct gpc_host *h)
 	       __atomic_load_n(&s->core->deliver->is_stopping, __ATOMIC_RELAXED);
 }
 
+/* Before anything is measured: sinks are created first. */
+static void sink_want(const struct gpc_host *h, uint32_t wants)
+{
+	const struct sink *s = sink_of(h);
+
+	s->core->wants |= wants;
+}
+
 static const void *sink_extension(const struct gpc_host *h, const char *id)
 {
-	(void)h;
-	return strcmp(id, "gpc.profile/1") == 0 ? gpc_profile_api_get() : NULL;
+	const struct sink *s = sink_of(h);
+
+	return strcmp(id, "gpc.profile/1") == 0 ? &s->api : NULL;
 }
 
 /* ---- the thread ------------------------------------------------------------------------- */
@@ -143,6 +153,8 @@ static gpc_status add_sink(struct gpc_deliver *d, const struct gpc_sink *sink, c
 	}
 	s->core = d->core;
 	s->sink = sink;
+	s->api = *gpc_profile_api_get();
+	s->api.want = sink_want;
 	s->host = (struct gpc_host){.struct_size = sizeof s->host,
 				    .abi_major = GPC_ABI_MAJOR,
 				    .abi_minor = GPC_ABI_MINOR,
@@ -177,6 +189,11 @@ static gpc_status add_sinks(struct gpc_deliver *d, struct gpc_err *err)
 			gpc_try(add_sink(d, &s->module->sinks[k], s->options, err));
 	}
 	return GPC_OK;
+}
+
+GPC_EXPORT void gpc_core_want(struct gpc_core *core, uint32_t wants)
+{
+	core->wants |= wants;
 }
 
 gpc_status gpc_deliver_new(struct gpc_core *core, struct gpc_deliver **ret, struct gpc_err *err)

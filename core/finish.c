@@ -29,6 +29,7 @@ struct build {
 	struct gpc_stacks *perf;           /* CPU time of perf; NULL: perf is off */
 	struct gpc_reports reports;        /* of all collectors */
 	struct gpc_u64map processes;       /* those the profile has */
+	struct gpc_u64map threads;         /* the same, by key */
 };
 
 static void build_deinit(struct build *b)
@@ -39,6 +40,7 @@ static void build_deinit(struct build *b)
 	gpc_stacks_free(b->perf);
 	gpc_reports_deinit(&b->reports);
 	gpc_u64map_deinit(&b->processes);
+	gpc_u64map_deinit(&b->threads);
 	gpc_profile_put(b->profile);
 }
 
@@ -81,13 +83,30 @@ static gpc_status add_process(struct build *b, uint64_t id, struct gpc_err *err)
 	return gpc_profile_add_process(b->profile, &proc, err);
 }
 
+static gpc_status add_thread(struct build *b, uint64_t key, struct gpc_err *err)
+{
+	int32_t tid = gpc_key_tid(key);
+	uint64_t known;
+	char name[16];
+
+	if (!tid || gpc_u64map_get(&b->threads, key, &known))
+		return GPC_OK;
+	if (!gpc_u64map_set(&b->threads, key, 0))
+		return gpc_err_nomem(err);
+	gpc_sampler_thread(b->core->sampler, gpc_key_process(key), tid, name);
+	return gpc_profile_add_thread(b->profile, key, name, err);
+}
+
 /* Takes stacks. */
 static gpc_status add_event(struct build *b, const char *name, const char *unit,
 			    struct gpc_stacks *stacks, struct gpc_err *err)
 {
 	for (size_t i = 0; i < gpc_stacks_rows(stacks); i++) {
-		gpc_status st = add_process(b, gpc_stacks_row(stacks, i).process, err);
+		uint64_t key = gpc_stacks_row(stacks, i).process;
+		gpc_status st = add_process(b, gpc_key_process(key), err);
 
+		if (st == GPC_OK)
+			st = add_thread(b, key, err);
 		if (st < 0) {
 			gpc_stacks_free(stacks);
 			return st;
@@ -136,7 +155,7 @@ static void give_streams_back(struct gpc_core *core)
 static bool has_process(const struct gpc_stacks *stacks, uint64_t process)
 {
 	for (size_t i = 0; i < gpc_stacks_rows(stacks); i++)
-		if (gpc_stacks_row(stacks, i).process == process)
+		if (gpc_key_process(gpc_stacks_row(stacks, i).process) == process)
 			return true;
 	return false;
 }
@@ -270,6 +289,7 @@ static gpc_status assemble(struct build *b, struct gpc_err *err)
 		gpc_try(add_other_events(b, core->runtimes.at[i], err));
 	core->kernel_hidden = b->symbolizer.kernel_hidden;
 	gpc_try(gpc_core_head(core, b->win, &b->reports, &head, err));
+	gpc_profile_set_wants(b->profile, core->wants);
 	gpc_profile_set_prefix(b->profile, core->opts.application_metadata, true);
 	return gpc_profile_set_header(b->profile, head, err);
 }
@@ -306,6 +326,7 @@ gpc_status gpc_core_finish(struct gpc_core *core, const struct gpc_window *win, 
 					       .log = &core->log,
 					       .vdso = core->vdso,
 					       .insert_dso = core->opts.insert_dso_name,
+					       .addresses = core->wants & GPC_WANT_ADDRESSES,
 					       .kernel_hidden = core->kernel_hidden,
 					       .demangle = true};
 	st = gpc_profile_new(core->names, &span, &b.profile, err);

@@ -421,6 +421,7 @@ static gpc_status start_sampler(struct gpc_core *core, struct gpc_err *err)
 	struct gpc_sampler_config config = {.pids = core->pids,
 					    .n_pids = core->n_pids,
 					    .stack_bytes = STACK_BYTES,
+					    .threads = core->wants & GPC_WANT_THREADS,
 					    .raw_path = core->opts.debug_raw_records,
 					    .changed = on_changed,
 					    .ctx = core};
@@ -442,6 +443,7 @@ static gpc_status start_parts(struct gpc_core *core, struct gpc_err *err)
 	gpc_metrics_init(&core->metrics, core->proc_fd);
 	gpc_try(gpc_core_init_head(core, err));
 	gpc_try(gpc_deliver_new(core, &core->deliver, err));
+	core->services.wants_threads = core->wants & GPC_WANT_THREADS;
 	gpc_try(start_sampler(core, err));
 	gpc_try(start_collectors(core, err));
 	gpc_try(start_scan(core, err));

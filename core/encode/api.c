@@ -3,12 +3,41 @@
 
 #include "encode/encode.h"
 
+struct format {
+	const char *name;
+	gpc_status (*encode)(const struct gpc_profile *p, gpc_out_fn out, void *ctx);
+	bool is_plain; /* has no place for threads and addresses */
+};
+
+static const struct format formats[] = {
+	{"col", gpc_encode_col, true},
+	{"html", gpc_encode_html, true},
+	{"speedscope", gpc_encode_speedscope, true},
+	{"pprof", gpc_encode_pprof, false},
+	{"firefox", gpc_encode_firefox, false},
+};
+
+static gpc_status encode_plain(const struct format *f, const struct gpc_profile *p, gpc_out_fn out,
+			       void *ctx)
+{
+	struct gpc_profile *plain;
+	gpc_status st;
+
+	/* The reference that this may take is the only thing that changes. */
+	gpc_try(gpc_profile_plain((struct gpc_profile *)(uintptr_t)p, &plain, NULL));
+	st = f->encode(plain, out, ctx);
+	gpc_profile_put(plain);
+	return st;
+}
+
 gpc_status gpc_encode(const struct gpc_profile *p, const char *format, gpc_out_fn out, void *ctx)
 {
-	if (strcmp(format, "col") == 0)
-		return gpc_encode_col(p, out, ctx);
-	if (strcmp(format, "html") == 0)
-		return gpc_encode_html(p, out, ctx);
+	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+		const struct format *f = &formats[i];
+
+		if (strcmp(f->name, format) == 0)
+			return f->is_plain ? encode_plain(f, p, out, ctx) : f->encode(p, out, ctx);
+	}
 	return GPC_E_CONFIG;
 }
 

@@ -29,7 +29,9 @@ static void on_sample(void *ctx, const struct gpc_sample *s, const gpc_frame *fr
 		i->refused++;
 		return;
 	}
-	gpc_stacks_add(e->now, s->target, frames, s->n_frames, s->value);
+	gpc_stacks_add(e->now,
+		       i->setup.services->wants_threads ? gpc_key(s->target, s->tid) : s->target,
+		       frames, s->n_frames, s->value);
 }
 
 static void on_batch(void *ctx, const uint8_t *records, size_t n)

@@ -32,6 +32,7 @@ struct gpc_services {
 	/* May the collector attach to one more? (--max-processes-runtime-profiler) */
 	uint32_t max_targets;
 	size_t stack_bytes;    /* cap of one event's table */
+	bool wants_threads;    /* rows by thread (gpc_key) */
 	uint64_t record_bytes; /* of records in a window; 0 unlimited */
 };
 

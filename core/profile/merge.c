@@ -69,8 +69,11 @@ static int compare_entries(struct gpc_names *names, gpc_frame a, gpc_frame b)
 	if ((order = strcmp(x.function, y.function)) || (order = strcmp(x.suffix, y.suffix)) ||
 	    (order = strcmp(x.module, y.module)) || (order = strcmp(x.file, y.file)))
 		return order;
-	order = compare_numbers(x.line, y.line);
-	return order ? order : compare_numbers(x.flags, y.flags);
+	if ((order = compare_numbers(x.line, y.line)) ||
+	    (order = compare_numbers(x.flags, y.flags)) ||
+	    (order = compare_numbers(x.address, y.address)))
+		return order;
+	return strcmp(x.build_id, y.build_id);
 }
 
 /* By text, root first: the numbers of frames depend on who came first. */
@@ -127,10 +130,10 @@ static gpc_status add_items(struct merge *m, const struct gpc_stacks *s, bool is
 		return gpc_err_nomem(err);
 	for (size_t i = 0; i < n; i++) {
 		struct item item = {.row = gpc_stacks_row(s, i), .place = m->items.n};
-		uint64_t place = m->processes.n;
+		uint64_t place = m->processes.n, process = gpc_key_process(item.row.process);
 
-		if (!gpc_u64map_get(&m->processes, item.row.process, &place) &&
-		    !gpc_u64map_set(&m->processes, item.row.process, place))
+		if (!gpc_u64map_get(&m->processes, process, &place) &&
+		    !gpc_u64map_set(&m->processes, process, place))
 			return gpc_err_nomem(err);
 		item.process = place;
 		if (!is_perf)

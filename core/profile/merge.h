@@ -22,7 +22,7 @@
  * A stack that has an error frame already does not get it again. Odd samples go
  * by the stacks' values and texts, so the order of the inputs does not matter
  * for the counts. An error stack is one whose root-most frame has GPC_FRAME_ERROR and that has
- * no other frame. perf NULL: no perf in this profile; all runtimes' stacks as
+ * no other frame. Rows keep their threads, but processes are scaled as a whole. perf NULL: no perf in this profile; all runtimes' stacks as
  * they are, error stacks included. Processes appear in the order perf first
  * reported them, then in the runtimes' order. Equal inputs give equal bytes. */
 gpc_status gpc_merge(struct gpc_names *names, const struct gpc_stacks *perf,

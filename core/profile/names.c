@@ -232,6 +232,8 @@ bool gpc_names_frame_text(struct gpc_names *names, gpc_frame frame, struct gpc_f
 		.module = text_of(names, entry->module, NULL),
 		.suffix = text_of(names, entry->suffix, NULL),
 		.line = entry->line,
+		.address = entry->address,
+		.build_id = text_of(names, entry->build_id, NULL),
 	};
 	return true;
 }

@@ -18,6 +18,9 @@ struct gpc_frame_entry {
 	gpc_str function, file, module;
 	gpc_str suffix; /* its text, "p" or "k"; 0 none */
 	uint32_t line, flags;
+	gpc_str build_id; /* of the module, as hexadecimal text; 0 none */
+	uint32_t reserved;
+	uint64_t address; /* in the module as linked; 0: not asked for, or not known */
 };
 
 struct gpc_names *gpc_names_new(uint32_t epoch); /* NULL: no memory; one reference */

@@ -30,7 +30,9 @@ struct gpc_profile {
 	struct gpc_names *names;
 	struct gpc_profile_span span;
 	vec(struct process) processes;
-	struct gpc_u64map index; /* process id -> place in processes */
+	struct gpc_u64map index;   /* process id -> place in processes */
+	struct gpc_u64map threads; /* key -> name */
+	uint32_t wants;
 	vec(struct event) events;
 	char *header;
 	bool prefix_index, prefix_container;
@@ -68,7 +70,7 @@ static gpc_status check_rows(const struct gpc_profile *p, const struct gpc_stack
 	uint64_t place;
 
 	for (size_t i = 0; i < gpc_stacks_rows(stacks); i++) {
-		uint64_t process = gpc_stacks_row(stacks, i).process;
+		uint64_t process = gpc_key_process(gpc_stacks_row(stacks, i).process);
 
 		if (!gpc_u64map_get(&p->index, process, &place))
 			return gpc_err_set(err, GPC_E_INTERNAL, "stacks of unknown process %llu",
@@ -83,11 +85,15 @@ static void fill_stack(const struct gpc_profile *p, uint32_t event, const struct
 	struct gpc_stack stack = {.n_frames = row->n_frames,
 				  .frames = row->frames,
 				  .value = row->value,
-				  .event = event};
+				  .event = event,
+				  .process = gpc_key_process(row->process),
+				  .tid = gpc_key_tid(row->process)};
 	const struct process *process;
-	uint64_t place = 0;
+	uint64_t place = 0, thread = 0;
 
-	gpc_u64map_get(&p->index, row->process, &place);
+	gpc_u64map_get(&p->index, stack.process, &place);
+	if (stack.tid)
+		gpc_u64map_get(&p->threads, row->process, &thread);
 	process = &p->processes.at[place];
 	stack.pid = process->pid;
 	stack.comm = text_of(p, process->comm);
@@ -97,6 +103,7 @@ static void fill_stack(const struct gpc_profile *p, uint32_t event, const struct
 	stack.pod = text_of(p, process->pod);
 	stack.pod_namespace = text_of(p, process->pod_namespace);
 	stack.container_id = text_of(p, process->container_id);
+	stack.thread = text_of(p, (gpc_str)thread);
 	fill(ret, &stack, sizeof stack);
 }
 
@@ -135,6 +142,7 @@ void gpc_profile_put(struct gpc_profile *p)
 	vec_deinit(&p->events);
 	vec_deinit(&p->processes);
 	gpc_u64map_deinit(&p->index);
+	gpc_u64map_deinit(&p->threads);
 	free(p->header);
 	gpc_names_put(p->names);
 	free(p);
@@ -177,6 +185,15 @@ gpc_status gpc_profile_add_event(struct gpc_profile *p, const char *name, const 
 	return GPC_OK;
 }
 
+gpc_status gpc_profile_add_thread(struct gpc_profile *p, uint64_t key, const char *name,
+				  struct gpc_err *err)
+{
+	gpc_str text;
+
+	gpc_try(intern(p, name, &text, err));
+	return gpc_u64map_set(&p->threads, key, text) ? GPC_OK : gpc_err_nomem(err);
+}
+
 gpc_status gpc_profile_set_header(struct gpc_profile *p, const char *json, struct gpc_err *err)
 {
 	char *copy;
@@ -206,6 +223,117 @@ bool gpc_profile_prefix_container(const struct gpc_profile *p)
 {
 	return p->prefix_container;
 }
+
+/* ---- without details --------------------------------------------------------- */
+
+struct flattening {
+	struct gpc_profile *from;
+	struct gpc_u64map frames; /* frame -> its plain one */
+	vec(gpc_frame) stack;
+};
+
+static void flattening_deinit(struct flattening *f)
+{
+	gpc_u64map_deinit(&f->frames);
+	vec_deinit(&f->stack);
+}
+
+static gpc_frame plain_frame(struct flattening *f, gpc_frame frame)
+{
+	struct gpc_names *names = f->from->names;
+	struct gpc_frame_entry entry;
+	uint64_t plain = frame;
+
+	if (gpc_u64map_get(&f->frames, frame, &plain))
+		return plain;
+	if (gpc_names_entry(names, frame, &entry) && (entry.address || entry.build_id)) {
+		entry.address = 0;
+		entry.build_id = 0;
+		plain = gpc_names_frame(names, &entry);
+	}
+	/* Without memory for it the frame is looked up again. */
+	gpc_u64map_set(&f->frames, frame, plain);
+	return plain;
+}
+
+static gpc_status flatten(struct flattening *f, const struct gpc_stacks *stacks,
+			  struct gpc_stacks *to, struct gpc_err *err)
+{
+	for (size_t i = 0; i < gpc_stacks_rows(stacks); i++) {
+		struct gpc_stack_row row = gpc_stacks_row(stacks, i);
+
+		f->stack.n = 0;
+		if (!vec_reserve(&f->stack, row.n_frames))
+			return gpc_err_nomem(err);
+		for (uint32_t k = 0; k < row.n_frames; k++)
+			f->stack.at[k] = plain_frame(f, row.frames[k]);
+		if (gpc_stacks_add(to, gpc_key_process(row.process), f->stack.at, row.n_frames,
+				   row.value) < 0)
+			return gpc_err_nomem(err);
+	}
+	return GPC_OK;
+}
+
+static gpc_status add_flat_event(struct flattening *f, const struct event *event,
+				 struct gpc_profile *to, struct gpc_err *err)
+{
+	autocall(free_stacks) struct gpc_stacks *stacks = NULL;
+
+	gpc_try(gpc_stacks_new(0, &stacks, err));
+	gpc_try(flatten(f, event->stacks, stacks, err));
+	return gpc_profile_add_event(to, text_of(to, event->name), text_of(to, event->unit),
+				     take(stacks), err);
+}
+
+/* The same processes under the same numbers. */
+static gpc_status copy_frame_of(const struct gpc_profile *from, struct gpc_profile *to,
+				struct gpc_err *err)
+{
+	if (!vec_reserve(&to->processes, from->processes.n))
+		return gpc_err_nomem(err);
+	if (from->processes.n)
+		memcpy(to->processes.at, from->processes.at,
+		       from->processes.n * sizeof *from->processes.at);
+	to->processes.n = from->processes.n;
+	for (size_t i = 0; i < from->index.room; i++) {
+		const struct gpc_map_slot *slot = &from->index.slots[i];
+
+		if (slot->value && !gpc_u64map_set(&to->index, slot->key, slot->value - 1))
+			return gpc_err_nomem(err);
+	}
+	to->prefix_index = from->prefix_index;
+	to->prefix_container = from->prefix_container;
+	return from->header ? gpc_profile_set_header(to, from->header, err) : GPC_OK;
+}
+
+static void put_profile(struct gpc_profile **p)
+{
+	gpc_profile_put(*p);
+}
+
+void gpc_profile_set_wants(struct gpc_profile *p, uint32_t wants)
+{
+	p->wants = wants;
+}
+
+gpc_status gpc_profile_plain(struct gpc_profile *p, struct gpc_profile **ret, struct gpc_err *err)
+{
+	autocall(flattening_deinit) struct flattening f = {.from = p};
+	autocall(put_profile) struct gpc_profile *to = NULL;
+
+	if (!p->wants) {
+		*ret = gpc_profile_get(p);
+		return GPC_OK;
+	}
+	gpc_try(gpc_profile_new(p->names, &p->span, &to, err));
+	gpc_try(copy_frame_of(p, to, err));
+	for (size_t i = 0; i < p->events.n; i++)
+		gpc_try(add_flat_event(&f, &p->events.at[i], to, err));
+	*ret = take(to);
+	return GPC_OK;
+}
+
+/* ---- reading ------------------------------------------------------------------ */
 
 void gpc_profile_info(const struct gpc_profile *p, struct gpc_profile_info *ret)
 {

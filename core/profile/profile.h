@@ -42,6 +42,9 @@ gpc_status gpc_profile_add_process(struct gpc_profile *p, const struct gpc_profi
  * event added is the one .col and .html show. */
 gpc_status gpc_profile_add_event(struct gpc_profile *p, const char *name, const char *unit,
 				 struct gpc_stacks *stacks, struct gpc_err *err);
+/* A thread by its key (gpc_key); name is copied. */
+gpc_status gpc_profile_add_thread(struct gpc_profile *p, uint64_t key, const char *name,
+				  struct gpc_err *err);
 /* The .col header's JSON object, one line; copied. */
 gpc_status gpc_profile_set_header(struct gpc_profile *p, const char *json, struct gpc_err *err);
 /* What the folded lines start with; both true by default. */
@@ -49,6 +52,12 @@ void gpc_profile_set_prefix(struct gpc_profile *p, bool metadata_index, bool con
 
 bool gpc_profile_prefix_index(const struct gpc_profile *p);
 bool gpc_profile_prefix_container(const struct gpc_profile *p);
+
+/* A profile with what GPC_WANT_ brings holds rows that differ in threads and
+ * addresses alone. *ret is one without these, its rows added up; for a profile
+ * that has none of it, another reference on p. */
+void gpc_profile_set_wants(struct gpc_profile *p, uint32_t wants);
+gpc_status gpc_profile_plain(struct gpc_profile *p, struct gpc_profile **ret, struct gpc_err *err);
 
 /* Reading, as gpc.profile/1 describes it: ret->struct_size is the caller's, no
  * more than that is filled. */

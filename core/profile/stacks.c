@@ -229,6 +229,7 @@ gpc_status gpc_stacks_add(struct gpc_stacks *s, uint64_t process, const gpc_fram
 	st = add_stack(s, &want, false);
 	if (st != GPC_E_BUDGET)
 		return st;
+	want.process = gpc_key_process(process);
 	want.frames = NULL;
 	want.n_frames = 0;
 	gpc_try(add_stack(s, &want, true));

@@ -15,8 +15,31 @@
 
 struct gpc_stacks;
 
+/* The number of a process may carry one of its threads in the upper bits; who
+ * wants processes alone takes the lower ones. A process's overflow is one row,
+ * whatever its threads. */
+#define GPC_KEY_PROCESS_BITS 42
+#define GPC_KEY_TID_MAX      ((1 << (64 - GPC_KEY_PROCESS_BITS)) - 1) /* the kernel's own limit */
+
+static inline uint64_t gpc_key(uint64_t process, int32_t tid)
+{
+	return process |
+	       (tid > 0 && tid <= GPC_KEY_TID_MAX ? (uint64_t)tid << GPC_KEY_PROCESS_BITS : 0);
+}
+
+static inline uint64_t gpc_key_process(uint64_t key)
+{
+	return key & ((UINT64_C(1) << GPC_KEY_PROCESS_BITS) - 1);
+}
+
+/* 0: none, or not known. */
+static inline int32_t gpc_key_tid(uint64_t key)
+{
+	return (int32_t)(key >> GPC_KEY_PROCESS_BITS);
+}
+
 struct gpc_stack_row {
-	uint64_t process;        /* gpc_target.id, or any number the caller uses */
+	uint64_t process;        /* gpc_target.id with or without a thread: see gpc_key */
 	const gpc_frame *frames; /* borrowed until the table changes */
 	uint32_t n_frames;
 	uint64_t value;

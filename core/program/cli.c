@@ -8,6 +8,7 @@
 
 #include <gpc/gpc.h>
 
+#include "program/convert.h"
 #include "program/journal.h"
 #include "program/run.h"
 #include "program/secrets.h"
@@ -16,13 +17,16 @@
 
 enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
-static const char usage_text[] = "gprofiler-core [OPTION]...\n"
-				 "       gprofiler-core plugins list [--json]\n"
-				 "       gprofiler-core plugins show NAME [--json]";
+static const char usage_text[] =
+	"gprofiler-core [OPTION]...\n"
+	"       gprofiler-core plugins list [--json]\n"
+	"       gprofiler-core plugins show NAME [--json]\n"
+	"       gprofiler-core convert IN OUT [--from FORMAT] [--to FORMAT]";
 
 /* Beyond the core's options. */
 struct own_options {
 	int32_t as_json;
+	const char *from, *to;
 };
 
 static const struct gpc_option own_rows[] = {
@@ -34,6 +38,20 @@ static const struct gpc_option own_rows[] = {
 	 .fallback = "false",
 	 .flags = GPC_OPT_SWITCH | GPC_OPT_ABSOLUTE | GPC_OPT_HIDDEN,
 	 .help = "Describe plugins as JSON"},
+	{.struct_size = sizeof(struct gpc_option),
+	 .type = GPC_OPT_STRING,
+	 .name = "from",
+	 .offset = offsetof(struct own_options, from),
+	 .dest = "",
+	 .flags = GPC_OPT_ABSOLUTE | GPC_OPT_HIDDEN,
+	 .help = "convert: the format of IN"},
+	{.struct_size = sizeof(struct gpc_option),
+	 .type = GPC_OPT_STRING,
+	 .name = "to",
+	 .offset = offsetof(struct own_options, to),
+	 .dest = "",
+	 .flags = GPC_OPT_ABSOLUTE | GPC_OPT_HIDDEN,
+	 .help = "convert: the format of OUT"},
 	{0},
 };
 
@@ -88,6 +106,15 @@ static int plugins(struct gpc_core *core, const struct gpc_rest *w, int as_json)
 	return usage_error("plugins: say 'plugins list' or 'plugins show NAME'");
 }
 
+static int convert(const struct gpc_rest *w, const struct own_options *own)
+{
+	struct gpc_err err = {0};
+
+	if (w->n != 3)
+		return usage_error("convert: say 'convert IN OUT'");
+	return outcome(gpc_convert(w->at[1], w->at[2], own->from, own->to, &err), &err);
+}
+
 static int unknown_word(const char *word)
 {
 	char text[200];
@@ -110,6 +137,8 @@ static int dispatch(struct gpc_core *core, struct gpc_journal *j, const struct g
 	}
 	if (w->n && strcmp(w->at[0], "plugins") == 0)
 		return flushed(plugins(core, w, own->as_json));
+	if (w->n && strcmp(w->at[0], "convert") == 0)
+		return convert(w, own);
 	if (w->n)
 		return unknown_word(w->at[0]);
 	if (own->as_json)

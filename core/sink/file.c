@@ -36,12 +36,19 @@ struct sink {
 
 struct output {
 	const char *format, *suffix, *link, *what;
+	uint32_t wants; /* GPC_WANT_ that it has a place for */
 };
 
-enum { COL, HTML, N_OUTPUTS };
+enum { COL, HTML, PPROF, SPEEDSCOPE, FIREFOX, N_OUTPUTS };
 static const struct output outputs[N_OUTPUTS] = {
 	[COL] = {"col", ".col", "last_profile.col", "collapsed stacks"},
 	[HTML] = {"html", ".html", "last_flamegraph.html", "flamegraph"},
+	[PPROF] = {"pprof", ".pb.gz", "last_profile.pb.gz", "pprof profile",
+		   GPC_WANT_THREADS | GPC_WANT_ADDRESSES},
+	[SPEEDSCOPE] = {"speedscope", ".speedscope.json", "last_profile.speedscope.json",
+			"speedscope profile"},
+	[FIREFOX] = {"firefox", ".firefox.json", "last_profile.firefox.json", "Firefox profile",
+		     GPC_WANT_THREADS | GPC_WANT_ADDRESSES},
 };
 
 GPC_PRINTF(3, 4) static void say(const struct sink *s, gpc_level level, const char *fmt, ...)
@@ -173,6 +180,26 @@ static bool is_wanted(const struct options *o, int output)
 	return output == HTML ? o->flamegraph : has_format(o, outputs[output].format);
 }
 
+static bool is_any_wanted(const struct options *o)
+{
+	for (int i = 0; i < N_OUTPUTS; i++)
+		if (is_wanted(o, i))
+			return true;
+	return false;
+}
+
+/* Threads and addresses cost something: only for those who show them. */
+static void ask_for_details(const struct sink *s)
+{
+	uint32_t wants = 0;
+
+	for (int i = 0; i < N_OUTPUTS; i++)
+		if (is_wanted(s->options, i))
+			wants |= outputs[i].wants;
+	if (wants && has_folder(s->options) && GPC_HAS(s->api, want) && s->api->want)
+		s->api->want(s->host, wants);
+}
+
 static void make_stem(const struct sink *s, const struct gpc_profile *p, char *ret)
 {
 	struct gpc_profile_info info = {.struct_size = sizeof info};
@@ -187,7 +214,7 @@ static void make_stem(const struct sink *s, const struct gpc_profile *p, char *r
 
 static gpc_status file_write(void *self, const struct gpc_profile *p)
 {
-	const char *const suffixes[] = {outputs[COL].suffix, outputs[HTML].suffix};
+	const char *suffixes[N_OUTPUTS];
 	const struct sink *s = self;
 	struct job job = {.s = s, .p = p};
 	autoclose int dir = -1;
@@ -201,6 +228,8 @@ static gpc_status file_write(void *self, const struct gpc_profile *p)
 		return GPC_E_SYSTEM;
 	}
 	job.dir = dir;
+	for (int i = 0; i < N_OUTPUTS; i++)
+		suffixes[i] = outputs[i].suffix;
 	make_stem(s, p, job.stem);
 	job.number = gpc_outdir_free_number(dir, job.stem, suffixes, N_OUTPUTS);
 	for (int i = 0; i < N_OUTPUTS; i++)
@@ -217,7 +246,7 @@ static gpc_status check(const struct sink *s)
 
 	if (!has_folder(o))
 		return GPC_OK;
-	if (!is_wanted(o, COL) && !is_wanted(o, HTML)) {
+	if (!is_any_wanted(o)) {
 		say(s, GPC_ERROR, "--format leaves nothing to write to --output-dir");
 		return GPC_E_CONFIG;
 	}
@@ -237,6 +266,7 @@ static gpc_status file_create(const struct gpc_host *h, const void *options, voi
 	if (!made.api)
 		return GPC_E_UNSUPPORTED;
 	gpc_try(check(&made));
+	ask_for_details(&made);
 	s = malloc(sizeof *s);
 	if (!s)
 		return GPC_E_NOMEM;
@@ -266,7 +296,8 @@ static const struct gpc_option option_rows[] = {
 	{ROW(BOOL, "no-flamegraph", flamegraph, GPC_OPT_SWITCH), .dest = "flamegraph",
 	 .implied = "false", .help = "Write no flame graph"},
 	{ROW(LIST, "format", formats, 0), .metavar = "LIST", .dest = "formats", .fallback = "col",
-	 .choices = "col|html", .help = "Files to write: col; --flamegraph decides about html"},
+	 .choices = "col|html|pprof|speedscope|firefox",
+	 .help = "Files to write, several at once; --flamegraph decides about html"},
 	{0},
 };
 
@@ -288,7 +319,7 @@ static const struct gpc_module module = {
 	.options_bytes = sizeof(struct options),
 	.name = "file",
 	.version = GPC_VERSION,
-	.summary = "profiles as files: collapsed stacks, flame graphs",
+	.summary = "profiles as files: collapsed stacks, flame graphs, pprof, speedscope, Firefox",
 	.options = option_rows,
 	.sinks = sinks,
 };

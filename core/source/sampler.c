@@ -2,8 +2,10 @@
 #include "source/sampler.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -18,6 +20,7 @@
 #include "source/rawfile.h"
 #include "source/reader.h"
 #include "source/sideband.h"
+#include "source/threads.h"
 
 #define TICK_MS      250                 /* rings are drained at least so often */
 #define CALM_MS      10                  /* and by wake-ups at most so often */
@@ -52,6 +55,8 @@ struct gpc_sampler {
 	uint64_t events; /* of processes, ever */
 	bool kernel_changed, has_sideband;
 	struct gpc_folded folded;
+	struct gpc_threads threads; /* empty unless the config asks for them */
+	int proc_fd;
 
 	pthread_t thread;
 	int stop_fd;
@@ -106,6 +111,15 @@ static struct stream *stream_of(struct gpc_sampler *s, uint32_t ring)
 	return NULL;
 }
 
+/* The process, and its thread when that is wanted. */
+static uint64_t row_key(struct gpc_sampler *s, const struct gpc_process *p, int32_t tid)
+{
+	if (!s->config.threads || tid <= 0 || p->pid <= 0)
+		return p->id;
+	gpc_threads_seen(&s->threads, p->id, p->pid, tid, s->window);
+	return gpc_key(p->id, tid);
+}
+
 static void count_sample(struct gpc_sampler *s, struct stream *st, const struct gpc_perf_record *r)
 {
 	struct gpc_process *p;
@@ -119,7 +133,7 @@ static void count_sample(struct gpc_sampler *s, struct stream *st, const struct 
 		return;
 	p->cgroup = r->sample.cgroup;
 	gpc_fold(s->table, p, &r->sample, &s->folded);
-	gpc_stacks_add(st->now, p->id, s->folded.frames, s->folded.n, 1);
+	gpc_stacks_add(st->now, row_key(s, p, (int32_t)r->tid), s->folded.frames, s->folded.n, 1);
 	if (s->folded.has_jit && !p->has_jit && !p->is_kernel) {
 		p->has_jit = true;
 		need_perf_map(s, p);
@@ -168,6 +182,8 @@ static void on_record(void *ctx, const struct gpc_perf_record *r, uint32_t ring)
 		s->events++;
 		if (gpc_sideband_apply(s->table, r))
 			s->kernel_changed = true;
+		if (s->config.threads && r->type == PERF_RECORD_COMM)
+			gpc_threads_renamed(&s->threads, (int32_t)r->tid, r->comm, s->window);
 		break;
 	}
 }
@@ -240,6 +256,7 @@ static gpc_status build(struct gpc_sampler *s, struct gpc_err *err)
 					.perf_map = need_perf_map,
 					.changed = on_changed};
 
+	s->proc_fd = s->threads.proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (s->stop_fd < 0)
 		return gpc_err_sys(err, "eventfd");
@@ -264,6 +281,7 @@ gpc_status gpc_sampler_new(const struct gpc_sampler_config *config, struct gpc_l
 	s->config = *config;
 	s->log = log;
 	s->limit_ns = UINT64_MAX;
+	s->proc_fd = -1;
 	pthread_mutex_init(&s->lock, NULL);
 	st = build(s, err);
 	if (st < 0) {
@@ -293,6 +311,9 @@ void gpc_sampler_free(struct gpc_sampler *s)
 	gpc_kernel_syms_free(s->kernel);
 	gpc_images_free(s->images);
 	gpc_rawfile_free(s->rawfile);
+	gpc_threads_deinit(&s->threads);
+	if (s->proc_fd >= 0)
+		close(s->proc_fd);
 	if (s->stop_fd >= 0)
 		close(s->stop_fd);
 	pthread_mutex_destroy(&s->lock);
@@ -474,6 +495,7 @@ void gpc_sampler_trim(struct gpc_sampler *s, uint64_t end_ns)
 	autolock(&s->lock);
 
 	gpc_table_trim(s->table, s->window - 1, end_ns);
+	gpc_threads_trim(&s->threads, s->window);
 	if (gpc_table_images(s->table, &used))
 		gpc_images_trim(s->images, keep_image, &used);
 	gpc_u64map_deinit(&used);
@@ -509,6 +531,13 @@ struct gpc_kernel_syms *gpc_sampler_kernel(struct gpc_sampler *s)
 void gpc_sampler_settle(struct gpc_sampler *s, uint64_t timeout_ns)
 {
 	gpc_opener_settle(s->opener, timeout_ns);
+}
+
+void gpc_sampler_thread(struct gpc_sampler *s, uint64_t process, int32_t tid, char ret[16])
+{
+	autolock(&s->lock);
+
+	snprintf(ret, 16, "%s", gpc_threads_name(&s->threads, process, tid));
 }
 
 uint64_t gpc_sampler_progress(struct gpc_sampler *s)

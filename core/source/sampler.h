@@ -26,6 +26,7 @@ struct gpc_sampler_config {
 	const int32_t *pids;  /* only these and what they start; borrowed for life */
 	uint32_t n_pids;      /* 0: the whole machine */
 	size_t stack_bytes;   /* cap of one stream's table */
+	bool threads;         /* rows by thread (gpc_key), with names */
 	const char *raw_path; /* test hook: all records go to this file; or NULL */
 	/* Discovery is told of processes (gpc_table_needs.changed): locked, must
 	 * not block. May be NULL. */
@@ -83,6 +84,8 @@ struct gpc_images *gpc_sampler_images(struct gpc_sampler *s);
 struct gpc_kernel_syms *gpc_sampler_kernel(struct gpc_sampler *s); /* control thread */
 /* Waits until the files asked for so far have been opened, or the time is over. */
 void gpc_sampler_settle(struct gpc_sampler *s, uint64_t timeout_ns);
+/* The name of a thread that was sampled, copied; "": not known. */
+void gpc_sampler_thread(struct gpc_sampler *s, uint64_t process, int32_t tid, char ret[16]);
 /* Samples seen in the running window, for the progress line. */
 uint64_t gpc_sampler_progress(struct gpc_sampler *s);
 

@@ -25,18 +25,31 @@ struct run {
 	uint64_t process;              /* whose own and perf_map are */
 	struct gpc_perfmap *perf_map;
 	gpc_frame unknown;
+	struct gpc_u64map build_ids; /* image -> text, of those asked for */
 };
 
 struct text {
 	const char *function, *module;
 	uint32_t flags;
 	const char *suffix;
+	gpc_str build_id;
+	uint64_t address;
 };
+
+/* Where in a file a frame is, when that is asked for. */
+struct place {
+	gpc_str build_id;
+	uint64_t address;
+};
+
+static const struct place nowhere;
 
 static gpc_frame intern(struct run *run, const struct text *t)
 {
 	struct gpc_names *names = run->y->names;
-	struct gpc_frame_entry e = {.flags = t->flags};
+	struct gpc_frame_entry e = {.flags = t->flags,
+				    .build_id = t->build_id,
+				    .address = t->address};
 
 	e.function = gpc_names_str(names, t->function, strlen(t->function));
 	e.module = gpc_names_str(names, t->module, strlen(t->module));
@@ -45,11 +58,16 @@ static gpc_frame intern(struct run *run, const struct text *t)
 }
 
 /* A native name as people write it, with its file when asked for. */
-static gpc_frame native(struct run *run, const char *name, const char *module)
+static gpc_frame native(struct run *run, const char *name, const char *module,
+			const struct place *place)
 {
 	autofree char *plain = run->y->demangle ? gpc_demangle(name) : NULL;
 	autofree char *with_module = NULL;
-	struct text t = {.function = plain ? plain : name, .module = module, .suffix = ""};
+	struct text t = {.function = plain ? plain : name,
+			 .module = module,
+			 .suffix = "",
+			 .build_id = place->build_id,
+			 .address = place->address};
 
 	if (run->y->insert_dso && *module &&
 	    asprintf(&with_module, "%s (%s)", t.function, module) > 0)
@@ -58,10 +76,13 @@ static gpc_frame native(struct run *run, const char *name, const char *module)
 }
 
 /* What is known of an address without a symbol is the file it is in. */
-static gpc_frame nameless(struct run *run, const char *module)
+static gpc_frame nameless(struct run *run, const char *module, const struct place *place)
 {
 	autofree char *name = NULL;
-	struct text t = {.module = module, .suffix = ""};
+	struct text t = {.module = module,
+			 .suffix = "",
+			 .build_id = place->build_id,
+			 .address = place->address};
 
 	if (asprintf(&name, "(%s)", module) < 0) {
 		name = NULL;
@@ -71,19 +92,38 @@ static gpc_frame nameless(struct run *run, const char *module)
 	return intern(run, &t);
 }
 
+static gpc_str build_id(struct run *run, uint32_t image)
+{
+	char text[GPC_BUILD_ID_TEXT];
+	uint64_t known;
+
+	if (gpc_u64map_get(&run->build_ids, image, &known))
+		return (gpc_str)known;
+	gpc_images_build_id(gpc_sampler_images(run->y->sampler), image, text);
+	known = gpc_names_str(run->y->names, text, strlen(text));
+	gpc_u64map_set(&run->build_ids, image, known);
+	return (gpc_str)known;
+}
+
 static gpc_frame in_file(struct run *run, uint64_t raw)
 {
 	struct gpc_images *images = gpc_sampler_images(run->y->sampler);
 	uint32_t image = gpc_raw_image(raw);
 	struct gpc_symbol symbol = {0};
 	const char *path = gpc_images_path(images, image);
+	gpc_status st = gpc_images_symbol(images, image, gpc_raw_offset(raw), &symbol);
+	bool has_name = st == GPC_OK && symbol.name;
+	struct place place = {0};
 
 	/* Unmapped while the last window was finished, and forgotten with it. */
 	if (!path)
 		return run->unknown;
-	if (gpc_images_symbol(images, image, gpc_raw_offset(raw), &symbol) == GPC_OK && symbol.name)
-		return native(run, symbol.name, path);
-	return nameless(run, path);
+	/* Stacks that differ inside of functions only stay one row. */
+	if (run->y->addresses) {
+		place.build_id = build_id(run, image);
+		place.address = has_name ? symbol.start : symbol.address;
+	}
+	return has_name ? native(run, symbol.name, path, &place) : nameless(run, path, &place);
 }
 
 static gpc_frame in_kernel(struct run *run, uint64_t address)
@@ -115,7 +155,7 @@ static gpc_frame in_vdso(struct run *run, uint64_t offset)
 {
 	autofree char *name = run->y->vdso ? gpc_vdso_name(run->y->vdso, offset) : NULL;
 
-	return name ? native(run, name, "[vdso]") : nameless(run, "vdso");
+	return name ? native(run, name, "[vdso]", &nowhere) : nameless(run, "vdso", &nowhere);
 }
 
 static gpc_frame resolve_shared(struct run *run, uint64_t raw)
@@ -208,7 +248,7 @@ static gpc_frame plain(struct run *run, uint64_t process, uint64_t address)
 			return resolve_shared(run, raw);
 	}
 	name = run->perf_map ? gpc_perfmap_find(run->perf_map, address) : NULL;
-	return name ? native(run, name, "") : run->unknown;
+	return name ? native(run, name, "", &nowhere) : run->unknown;
 }
 
 /* ---- stacks ------------------------------------------------------------------ */
@@ -241,7 +281,7 @@ static gpc_status symbolize_row(struct run *run, const struct gpc_stack_row *row
 	gpc_status st;
 
 	for (uint32_t i = 0; i < n; i++)
-		frames[i] = resolve(run, row->process, row->frames[i]);
+		frames[i] = resolve(run, gpc_key_process(row->process), row->frames[i]);
 	/* A row without frames is what came over the cap; it stays one. */
 	st = gpc_stacks_add(out, row->process, frames, n, row->value);
 	return st == GPC_E_BUDGET ? GPC_OK : st;
@@ -249,27 +289,27 @@ static gpc_status symbolize_row(struct run *run, const struct gpc_stack_row *row
 
 /* Rows process by process, so that each perf map is read once; processes in the
  * order in which they first appeared, rows in theirs. */
-struct place {
+struct rank {
 	uint64_t rank, row;
 };
 
-static int compare_places(const void *a, const void *b)
+static int compare_ranks(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct rank *x = a, *y = b;
 
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-static gpc_status by_process(const struct gpc_stacks *raw, struct place **ret)
+static gpc_status by_process(const struct gpc_stacks *raw, struct rank **ret)
 {
 	size_t n = gpc_stacks_rows(raw);
 	struct gpc_u64map ranks = {0};
-	struct place *order = calloc(n ? n : 1, sizeof *order);
+	struct rank *order = calloc(n ? n : 1, sizeof *order);
 
 	for (size_t i = 0; order && i < n; i++) {
-		uint64_t process = gpc_stacks_row(raw, i).process;
+		uint64_t process = gpc_key_process(gpc_stacks_row(raw, i).process);
 
 		order[i].row = i;
 		if (gpc_u64map_get(&ranks, process, &order[i].rank))
@@ -280,7 +320,7 @@ static gpc_status by_process(const struct gpc_stacks *raw, struct place **ret)
 	gpc_u64map_deinit(&ranks);
 	if (!order)
 		return GPC_E_NOMEM;
-	qsort(order, n, sizeof *order, compare_places);
+	qsort(order, n, sizeof *order, compare_ranks);
 	*ret = order;
 	return GPC_OK;
 }
@@ -290,7 +330,7 @@ gpc_status gpc_symbolize(struct gpc_symbolizer *y, const struct gpc_stacks *raw,
 {
 	struct run run = {.y = y};
 	struct text unknown = {.function = "[unknown]", .module = "", .suffix = ""};
-	autofree struct place *order = NULL;
+	autofree struct rank *order = NULL;
 	gpc_status st;
 
 	run.unknown = intern(&run, &unknown);
@@ -302,6 +342,7 @@ gpc_status gpc_symbolize(struct gpc_symbolizer *y, const struct gpc_stacks *raw,
 	}
 	gpc_u64map_deinit(&run.shared);
 	gpc_u64map_deinit(&run.own);
+	gpc_u64map_deinit(&run.build_ids);
 	gpc_perfmap_free(run.perf_map);
 	return st < 0 ? gpc_err_set(err, st, "symbolize: %s", gpc_status_name(st)) : GPC_OK;
 }

@@ -36,7 +36,7 @@ static bool has_build_id(const struct gpc_image_key *key, int fd)
 }
 
 /* Writing into a file in use is rare, but its symbols would be wrong names. */
-static bool is_unchanged(struct gpc_image *image)
+static bool is_unchanged(const struct gpc_image *image)
 {
 	struct gpc_image_stamp now;
 	struct stat st;
@@ -134,14 +134,34 @@ gpc_status gpc_image_load(struct gpc_image *image, struct gpc_err *err)
 	return st;
 }
 
+size_t gpc_image_build_id(const struct gpc_image *image, uint8_t ret[GPC_BUILD_ID_MAX])
+{
+	struct gpc_elf_source source = {.fd = image->fd, .size = image->stamp.size};
+	struct gpc_elf elf;
+	uint8_t id[GPC_ELF_BUILD_ID_MAX];
+	size_t n = image->key.build_id_len;
+
+	memcpy(ret, image->key.build_id, n);
+	if (n || image->fd < 0 || !is_unchanged(image) || gpc_elf_init(&elf, &source, NULL) < 0)
+		return n;
+	n = gpc_elf_build_id(&elf, id);
+	gpc_elf_deinit(&elf);
+	if (n > GPC_BUILD_ID_MAX)
+		n = GPC_BUILD_ID_MAX;
+	memcpy(ret, id, n);
+	return n;
+}
+
 gpc_status gpc_image_symbol(struct gpc_image *image, uint64_t file_offset, struct gpc_symbol *ret)
 {
 	struct gpc_symtab_hit hit;
 	uint64_t vaddr;
 
 	*ret = (struct gpc_symbol){0};
-	if (!gpc_symtab_vaddr(image->symbols, file_offset, &vaddr) ||
-	    !gpc_symtab_find(image->symbols, vaddr, &hit))
+	if (!gpc_symtab_vaddr(image->symbols, file_offset, &vaddr))
+		return GPC_OK;
+	ret->address = vaddr;
+	if (!gpc_symtab_find(image->symbols, vaddr, &hit))
 		return GPC_OK;
 	ret->name = name_of(image, hit.index);
 	if (!ret->name)

@@ -54,6 +54,8 @@ bool gpc_image_is_file(const struct gpc_image_key *key, int fd, struct gpc_image
 		       bool *by_inode_alone);
 /* For an image with a file. */
 gpc_status gpc_image_load(struct gpc_image *image, struct gpc_err *err);
+/* Returns the length; 0: neither the key nor the file tells. */
+size_t gpc_image_build_id(const struct gpc_image *image, uint8_t ret[GPC_BUILD_ID_MAX]);
 gpc_status gpc_image_symbol(struct gpc_image *image, uint64_t file_offset, struct gpc_symbol *ret);
 /* Gives back the symbols; the names too, when no one holds them any more. */
 void gpc_image_drop_table(struct gpc_image *image);

@@ -2,6 +2,7 @@
 #include "sym/images.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -332,6 +333,23 @@ const char *gpc_images_path(struct gpc_images *images, uint32_t image)
 	const struct gpc_image *found = by_number(images, image);
 
 	return found ? found->path : NULL;
+}
+
+void gpc_images_build_id(struct gpc_images *images, uint32_t image, char ret[GPC_BUILD_ID_TEXT])
+{
+	const struct gpc_image *found;
+	uint8_t id[GPC_BUILD_ID_MAX];
+	size_t n = 0;
+
+	autolock(&images->work);
+	pthread_mutex_lock(&images->lock);
+	found = by_number(images, image);
+	pthread_mutex_unlock(&images->lock);
+	if (found) /* it goes only under work */
+		n = gpc_image_build_id(found, id);
+	for (size_t i = 0; i < n; i++)
+		snprintf(ret + 2 * i, 3, "%02x", id[i]);
+	ret[2 * n] = '\0';
 }
 
 bool gpc_images_wants_file(struct gpc_images *images, uint32_t image)

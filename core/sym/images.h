@@ -32,6 +32,7 @@ struct gpc_image_key {
 struct gpc_symbol {
 	const char *name;     /* as in the file, without @VERSION; NULL: none covers it */
 	uint64_t start, size; /* start: address as linked */
+	uint64_t address;     /* of the place asked for, as linked; 0 unknown */
 };
 
 struct gpc_images;
@@ -52,6 +53,10 @@ uint32_t gpc_images_add(struct gpc_images *images, const struct gpc_image_key *k
 			const char *path);
 /* Base name of path, for "(libfoo.so)"; full path as the first process saw it. */
 const char *gpc_images_path(struct gpc_images *images, uint32_t image);
+
+/* As hexadecimal text, from the kernel or the file; "" when neither tells. */
+#define GPC_BUILD_ID_TEXT (2 * GPC_BUILD_ID_MAX + 1)
+void gpc_images_build_id(struct gpc_images *images, uint32_t image, char ret[GPC_BUILD_ID_TEXT]);
 
 /* True until a file was accepted or opening was given up; true again when the
  * image is added anew after that, or its file was closed by gpc_images_trim. */

@@ -8,9 +8,9 @@ import tree
 
 # Layers of one rank do not know each other.
 RANK = {"base": 0, "config": 1, "elf": 1, "sym": 2, "proc": 3, "profile": 4,
-        "encode": 5, "plugin": 5, "source": 5, "sink": 5, "health": 5, "containers": 5,
+        "encode": 5, "decode": 6, "plugin": 5, "source": 5, "sink": 5, "health": 5, "containers": 5,
         "program": 1}  # a user of the library: it may share core/base
-TOP = 6  # files of core/ itself
+TOP = 7  # files of core/ itself
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">]+)[">]', re.M)
 SPDX = "SPDX-License-Identifier: Apache-2.0"
 

@@ -121,6 +121,9 @@ GPC_EXPORT gpc_status gpc_core_describe(struct gpc_core *core, const char *name,
 
 /* ---- running ------------------------------------------------------------------- */
 
+/* Before gpc_core_start: profiles are to have these GPC_WANT_, for an on_profile
+ * that writes pprof or firefox. */
+GPC_EXPORT void gpc_core_want(struct gpc_core *core, uint32_t wants);
 /* Checks all options, starts collectors and sinks, begins the first window.
  * After a failure the core can only be freed. */
 GPC_EXPORT gpc_status gpc_core_start(struct gpc_core *core, struct gpc_err *err);
@@ -149,6 +152,24 @@ struct gpc_core_state {
 	uint32_t hz;               /* samples a second and CPU; 0: not by time */
 };
 GPC_EXPORT void gpc_core_state(struct gpc_core *core, struct gpc_core_state *ret);
+
+/* ---- profiles in files: no core is needed --------------------------------------- */
+
+/* Reads a .col, pprof or speedscope file, told apart by their content; the error
+ * says the place in the file. */
+GPC_EXPORT gpc_status gpc_profile_open(const char *path, struct gpc_profile **ret,
+				       struct gpc_err *err);
+/* format: "col", "pprof", "speedscope"; NULL: by content. */
+GPC_EXPORT gpc_status gpc_profile_open_as(const char *path, const char *format,
+					  struct gpc_profile **ret, struct gpc_err *err);
+GPC_EXPORT void gpc_profile_close(struct gpc_profile *p); /* NULL is fine */
+/* What reads (and encodes) a profile. */
+GPC_EXPORT const struct gpc_profile_api *gpc_profile_functions(void);
+/* Two profiles as one page that shows the differences, streamed as
+ * gpc_profile_api.encode does. */
+GPC_EXPORT gpc_status
+gpc_profile_diff_html(const struct gpc_profile *before, const struct gpc_profile *after,
+		      gpc_status (*out)(void *ctx, const void *bytes, uint64_t n), void *ctx);
 
 #ifdef __cplusplus
 }

@@ -585,12 +585,24 @@ struct gpc_stack { /* one folded stack */
 	uint32_t metadata;                    /* index into the header's application_metadata */
 	uint32_t reserved;
 	const char *pod, *pod_namespace, *container_id; /* never NULL */
+	const char *thread; /* its name; "" unknown */
+	uint64_t process;   /* equal for stacks of one process image */
+	int32_t tid;        /* 0 unknown: see want() */
+	int32_t reserved2;
 };
 struct gpc_frame_text { /* borrowed as the profile is */
 	uint32_t struct_size;
 	uint32_t flags;
 	const char *function, *file, *module, *suffix; /* never NULL */
 	uint32_t line, reserved;
+	uint64_t address;     /* in the module, as linked; 0 unknown: see want() */
+	const char *build_id; /* of the module, hexadecimal; never NULL */
+};
+/* What costs more, and is only there when somebody wants it. */
+enum {
+	GPC_WANT_THREADS = 1u << 0,  /* gpc_stack.tid: a process's stacks by thread */
+	GPC_WANT_ADDRESSES = 1u << 1 /* gpc_frame_text.address and .build_id; functions of one
+				      * name are told apart */
 };
 struct gpc_profile_info {
 	uint32_t struct_size;
@@ -610,11 +622,14 @@ struct gpc_profile_api {
 	int32_t (*event)(const struct gpc_profile *p, uint32_t index, struct gpc_event *ret);
 	/* *cursor starts at 0; 1: *ret filled; 0: end. */
 	int32_t (*next)(const struct gpc_profile *p, uint64_t *cursor, struct gpc_stack *ret);
-	/* Streams the profile as "col" or "html"; out gets pieces in order and may
-	 * refuse one with a status below 0, which encode() returns. */
+	/* Streams the profile as "col", "html", "pprof" (gzipped), "speedscope" or
+	 * "firefox"; out gets pieces in order and may refuse one with a status
+	 * below 0, which encode() returns. */
 	gpc_status (*encode)(const struct gpc_profile *p, const char *format,
 			     gpc_status (*out)(void *ctx, const void *bytes, uint64_t n),
 			     void *ctx);
+	/* [control] A sink's create(): profiles are to have these GPC_WANT_. */
+	void (*want)(const struct gpc_host *h, uint32_t wants);
 };
 
 #ifdef __cplusplus
