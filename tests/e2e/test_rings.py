@@ -13,7 +13,8 @@ import time
 import pytest
 
 import rawdecode
-from sessions import Session, Tools, Workload, wait_for_sleep
+from conftest import parse_col, run_agent
+from sessions import Session, Tools, Workload
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
@@ -146,6 +147,18 @@ def test_many_windows(tools):
     check_order(windows, samples)
 
 
+def test_program(tools, place):
+    """The program's file says the same."""
+    raw = tools.folder / "raw"
+    with Churn(tools):
+        done = run_agent([*place, "-d", "3", "-f", "99", "--debug-raw-records", str(raw)])
+    assert done.returncode == 0, done.stdout + done.stderr
+    _, stacks = parse_col(place.out / "last_profile.col")
+    samples, others = rawdecode.read(raw)
+    assert samples and not lost(others)
+    assert sum(count for _, count in stacks) == len(samples)
+
+
 def perf_times(folder, seconds, during):
     """Times, in ns, of the samples that the perf program took meanwhile."""
     data = folder / "perf.data"
@@ -181,7 +194,7 @@ def test_as_many_as_perf(tools):
 
     try:
         for w in workers:
-            wait_for_sleep(w.pid)
+            w.wait()
             w.go()
         theirs = perf_times(tools.folder, 24, profile)
         windows = session.end()

@@ -2,6 +2,7 @@
 """What a profile says of programs whose truth is known: the share of two functions
 that split their CPU time 70:30, whole stacks, and right names, however the program
 was built, placed, renamed or removed. One session over all of them at once."""
+import collections
 import math
 import os
 import pathlib
@@ -40,7 +41,6 @@ class Stage:
     def prepare(self, name, *command):
         """A workload that is there before the profiler, and waits."""
         w = self.workloads[name] = Workload(name, command, self.folder)
-        time.sleep(0.05)
         return w
 
     def of(self, name):
@@ -114,7 +114,7 @@ def remove_some(stage):
     for name in ("deleted", "replaced", "deleted_late", "replaced_late"):
         path = own_copy(stage, name)
         seconds = SECONDS if name == "deleted" else SHORT
-        sessions.wait_for_sleep(stage.prepare(name, path, str(seconds), "wait").pid)
+        stage.prepare(name, path, str(seconds), "wait").wait()
     (stage.folder / "deleted").unlink()
     replace(stage, stage.folder / "replaced", "other")
 
@@ -125,9 +125,22 @@ def start_late(stage):
     stage.prepare("late_threads", threads, str(SHORT), "go")
     stage.prepare("late", stage.tools.build("late", "plain.c"), str(SHORT), "wait")
     gone = own_copy(stage, "gone")
-    w = stage.prepare("gone", gone, str(SHORT), "wait")
-    sessions.wait_for_sleep(w.pid)
+    stage.prepare("gone", gone, str(SHORT), "wait").wait()
     gone.unlink()
+
+
+def idle_seconds():
+    with open("/proc/stat", encoding="utf-8") as stat:
+        return int(stat.readline().split()[4]) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_for_idleness():
+    """Until the CPUs had nothing to do for half a second; false where there is other
+    work all the time."""
+    enough, until = idle_seconds() + 0.5, time.monotonic() + 20
+    while idle_seconds() < enough and time.monotonic() < until:
+        time.sleep(0.1)
+    return idle_seconds() >= enough
 
 
 def perform(stage):
@@ -135,24 +148,25 @@ def perform(stage):
     prepare_places(stage)
     remove_some(stage)
     for w in stage.workloads.values():
-        sessions.wait_for_sleep(w.pid)
+        w.wait()
     raw = stage.folder / "raw"
     session = Session(stage.tools, "profiling-duration=3600", "profiling-frequency=99",
                       f"debug-raw-records={raw}")
     try:
-        stage.begin = time.monotonic_ns()
         start_late(stage)
         for name, w in stage.workloads.items():
-            stage.pids[name] = {w.pid}
-            if name != "late_threads":
-                w.go()
+            if name == "late_threads":
+                stage.pids[name] = {w.pid}
+                continue
+            stage.pids[name] = {w.wait()}
+            w.go()
         time.sleep(2)
         (stage.folder / "deleted_late").unlink()
         replace(stage, stage.folder / "replaced_late", "other_late")
         until = time.monotonic() + sessions.LONGEST
         for w in stage.workloads.values():
             w.end(until)
-        time.sleep(1)  # for swapper
+        stage.was_idle = wait_for_idleness()
         windows = session.end()
     finally:
         session.kill()
@@ -178,20 +192,26 @@ def is_kernel(frame):
     return frame.endswith("_[k]")
 
 
-def native(row):
-    """The frames of the program, from main on."""
+def native(row, first):
+    """The frames of the program itself, from its first one on."""
     frames = [f for f in row.frames if not is_kernel(f)]
-    return frames[frames.index("main"):] if "main" in frames else frames
+    return frames[frames.index(first):] if first in frames else frames
 
 
 def check_stacks(rows, stack, leaves):
     """Each sample in a leaf has the whole stack above it, and nearly all are in one."""
-    good = 0
+    good = entering = 0
     for leaf in leaves:
         for row in with_frame(rows, leaf):
-            assert native(row) == [*stack, leaf], row
+            # Before its first instructions are done a function has no frame of its
+            # own, and the frame pointer leads past its caller.
+            if native(row, stack[0]) == [*stack[:-1], leaf]:
+                entering += row.count
+                continue
+            assert native(row, stack[0]) == [*stack, leaf], row
             good += row.count
-    assert good >= 0.98 * total(rows), [r for r in rows if not set(leaves) & set(r.frames)]
+    assert entering <= max(2, 0.005 * total(rows))
+    assert good >= 0.95 * total(rows), [r for r in rows if not set(leaves) & set(r.frames)]
 
 
 def check_program(stage, name, stack=None, heavy=HEAVY, light=LIGHT):
@@ -279,10 +299,9 @@ def check_all_seen(stage, name, rows):
 
 def test_brief_programs(stage):
     rows = [r for r in stage.of("spawns") if r.comm == "brief"]
-    with_leaf = with_frame(rows, HEAVY) + with_frame(rows, LIGHT)
     # Each of them is loaded by the kernel and by ld.so first.
-    for row in with_leaf:
-        assert native(row)[:2] == STACK, row
+    with_leaf = with_frame(rows, HEAVY) + with_frame(rows, LIGHT)
+    check_stacks(with_leaf, STACK, (HEAVY, LIGHT))
     check_share(total(with_frame(with_leaf, HEAVY)), total(with_leaf),
                 stage.workloads["spawns"].total("heavy_ns")
                 / (stage.workloads["spawns"].total("heavy_ns")
@@ -325,10 +344,15 @@ def test_kernel_mark_on_kernel_addresses_only(stage):
 
 def test_idle(stage):
     rows = [r for r in stage.rows if r.pid == 0]
+    if not rows and not stage.was_idle:
+        pytest.skip("this machine was never idle meanwhile")
     assert total(rows) > 0
     assert {r.comm for r in rows} == {"swapper"}
     assert all(is_kernel(f) for r in rows for f in r.frames)
 
 
 def test_counts_are_those_of_the_rings(stage):
-    assert sum(r.count for r in stage.rows) == len(stage.samples)
+    counts = collections.Counter()
+    for row in stage.rows:
+        counts[row.pid] += row.count
+    assert counts == collections.Counter(sample.pid for sample in stage.samples)
