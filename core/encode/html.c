@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <gpc/gpc.h>
 #include <jansson.h>
 #include <string.h>
 
@@ -342,4 +343,10 @@ gpc_status gpc_encode_diff_html(const struct gpc_profile *before, const struct g
 gpc_status gpc_encode_html(const struct gpc_profile *p, gpc_out_fn out, void *ctx)
 {
 	return gpc_encode_diff_html(p, NULL, out, ctx);
+}
+
+gpc_status gpc_profile_diff_html(const struct gpc_profile *before, const struct gpc_profile *after,
+				 gpc_out_fn out, void *ctx)
+{
+	return gpc_encode_diff_html(before, after, out, ctx);
 }

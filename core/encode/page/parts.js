@@ -31,7 +31,7 @@ function makeTools() {
     tabs: {
       graph: button("Graph", "Flame graph (g)"),
       table: button("Table", "Functions by cost (t)"),
-      sandwich: button("Callers & callees", "Of one function (s)"),
+      sandwich: button("Callers & callees", "Of the chosen function (s)"),
     },
     turn: button("", "Switch between icicle and flame (i)"),
     merge: button("Merge recursion", "Show a recursion as one call (r)"),
@@ -56,7 +56,7 @@ function makeCompare() {
   const el = {
     before: make("b"), after: make("b"), widths: select("Widths"),
     swap: button("Swap", "Exchange before and after"),
-    stop: button("Stop comparing", "Show the first profile alone"),
+    stop: button("Stop", "Show the profile before alone"),
   };
 
   el.widths.append(make("option", { value: "both" }, "widths: both"),

@@ -51,7 +51,7 @@ function setProfiles(v, raws) {
 
 // The same place in the new tree, if it is there still.
 function rebuild(v) {
-  const path = v.tree && v.mode !== "sandwich" ? pathOf(v.tree, v.zooms[0]) : [];
+  const path = v.tree ? pathOf(v.tree, v.mode === "sandwich" ? v.graphZoom : v.zooms[0]) : [];
 
   v.tree = finishTree(buildTree(v.model, {
     accepts: acceptor(v), hides: hiddenNames(v), mergesRecursion: v.isMerged,
@@ -72,15 +72,15 @@ function showMode(v) {
   const { el, mode } = v;
 
   if (mode === "sandwich") {
+    if (v.zooms.length === 1)
+      v.graphZoom = v.zooms[0];
     v.sandwich = sandwichTrees(v.tree, v.focus, v.widths);
     v.zooms = [0, 0];
     v.selected = { part: 1, node: 0 };
   } else if (v.zooms.length > 1) {
-    v.zooms = [0];
+    v.zooms = [v.graphZoom];
   }
-  for (const [name, tab] of Object.entries(el.tabs))
-    setPressed(tab, name === mode);
-  el.tabs.sandwich.disabled = v.focus === null;
+  showTabs(v);
   el.scroll.hidden = mode === "table";
   el.table.hidden = mode !== "table";
   el.details.hidden = mode === "table";
@@ -91,6 +91,7 @@ function showMode(v) {
   el.empty.textContent = v.isEmpty ? "There are no samples in this profile." :
     "No samples are left: another process, container or language may have some.";
   el.space.hidden = !el.empty.hidden;
+  el.turn.hidden = el.merge.hidden = v.isEmpty;
   v.root.classList.toggle("gv-none", v.isEmpty);
   if (mode === "table")
     fillTable(v);
@@ -224,8 +225,9 @@ function actionsOf(v) {
 function listenToTools(v) {
   const { el } = v;
 
-  for (const [mode, tab] of Object.entries(el.tabs))
-    tab.addEventListener("click", () => v.setMode(mode));
+  el.tabs.graph.addEventListener("click", () => v.setMode("graph"));
+  el.tabs.table.addEventListener("click", () => v.setMode("table"));
+  el.tabs.sandwich.addEventListener("click", () => v.showAround(v.selected));
   el.search.addEventListener("input", v.search);
   el.regex.addEventListener("click", () => {
     v.isRegex = !v.isRegex;

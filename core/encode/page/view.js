@@ -125,6 +125,12 @@ function showDetails(v) {
   v.el.actions.hidden = !v.selected;
 }
 
+function showTabs(v) {
+  for (const [name, tab] of Object.entries(v.el.tabs))
+    setPressed(tab, name === v.mode);
+  v.el.tabs.sandwich.disabled = v.focus === null && !v.selected;
+}
+
 function showCrumbs(v) {
   const zoom = v.zooms[0], { crumbs } = v.el, items = [];
 
@@ -150,6 +156,7 @@ function showCrumbs(v) {
 function choose(v, frame) {
   v.selected = frame;
   showDetails(v);
+  showTabs(v);
   redraw(v);
 }
 

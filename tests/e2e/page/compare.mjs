@@ -107,7 +107,7 @@ check("a file that is no profile is refused with the reason", {}, async (page, {
 
 check("comparing ends", {}, async (page, { files }) => {
   await give(page, files.changed);
-  await page.getByRole("button", { name: "Stop comparing" }).click();
+  await page.getByRole("button", { name: "Stop", exact: true }).click();
   assert.ok(!await bar(page).isVisible());
   assert.equal((await hoverFrame(page, 700, 3)).numbers,
     "260 samples, 26.00 % of all; itself 200 (20.00 %)");

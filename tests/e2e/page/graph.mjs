@@ -92,6 +92,23 @@ check("callers above and callees below", {}, async (page) => {
   assert.ok(!names.has("query_[p] right"));
 });
 
+check("the button leads to the chosen frame's callers", {}, async (page) => {
+  const tab = page.locator(".gv-tabs button", { hasText: "Callers" });
+
+  assert.ok(await tab.isDisabled());
+  await clickFrame(page, 700, 3);
+  await tab.click();
+  assert.equal(await page.locator(".gv-crumbs b").textContent(), "scan");
+});
+
+check("the graph is where it was left", {}, async (page) => {
+  await clickFrame(page, 700, 3);
+  await page.keyboard.press("s");
+  await page.keyboard.press("r");
+  await page.keyboard.press("g");
+  assert.deepEqual(await crumbsOf(page), ["all", "db", "main", "scan"]);
+});
+
 check("callers of a recursive function count once", {}, async (page) => {
   await page.keyboard.press("t");
   await page.locator("tr[data-line]", { hasText: "walk" }).click();
