@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "proc/opener.h"
 #include "source/fold.h"
+#include "source/frames.h"
 #include "source/rawfile.h"
 #include "source/reader.h"
 #include "source/sideband.h"
@@ -489,6 +490,29 @@ static bool keep_image(void *ctx, uint32_t image)
 	return gpc_u64map_get(ctx, image, &unused);
 }
 
+/* The window that runs may have counted frames of images that nobody maps any
+ * more, or of whose mappings nothing is known since records were lost. */
+static bool add_counted_images(const struct gpc_stacks *stacks, struct gpc_u64map *used)
+{
+	for (size_t i = 0; i < gpc_stacks_rows(stacks); i++) {
+		struct gpc_stack_row row = gpc_stacks_row(stacks, i);
+
+		for (uint32_t k = 0; k < row.n_frames; k++)
+			if ((row.frames[k] & GPC_RAW_KIND) == GPC_RAW_FILE &&
+			    !gpc_u64map_set(used, gpc_raw_image(row.frames[k]), 0))
+				return false;
+	}
+	return true;
+}
+
+static bool find_used_images(struct gpc_sampler *s, struct gpc_u64map *used)
+{
+	for (size_t i = 0; i < s->streams.n; i++)
+		if (!add_counted_images(s->streams.at[i].now, used))
+			return false;
+	return gpc_table_images(s->table, used);
+}
+
 void gpc_sampler_trim(struct gpc_sampler *s, uint64_t end_ns)
 {
 	struct gpc_u64map used = {0};
@@ -496,7 +520,7 @@ void gpc_sampler_trim(struct gpc_sampler *s, uint64_t end_ns)
 
 	gpc_table_trim(s->table, s->window - 1, end_ns);
 	gpc_threads_trim(&s->threads, s->window);
-	if (gpc_table_images(s->table, &used))
+	if (find_used_images(s, &used))
 		gpc_images_trim(s->images, keep_image, &used);
 	gpc_u64map_deinit(&used);
 }
