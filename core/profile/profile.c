@@ -28,6 +28,9 @@ struct event {
 struct gpc_profile {
 	atomic_uint refs;
 	struct gpc_names *names;
+	/* Texts of processes and threads. They go with the profile: on a machine
+	 * where processes with ever new names come and go, names would keep them. */
+	struct gpc_names *labels;
 	struct gpc_profile_span span;
 	vec(struct process) processes;
 	struct gpc_u64map index;   /* process id -> place in processes */
@@ -42,13 +45,13 @@ static gpc_status intern(struct gpc_profile *p, const char *text, gpc_str *ret, 
 {
 	size_t len = text ? strlen(text) : 0;
 
-	*ret = len ? gpc_names_str(p->names, text, len) : 0;
+	*ret = len ? gpc_names_str(p->labels, text, len) : 0;
 	return len && !*ret ? gpc_err_nomem(err) : GPC_OK;
 }
 
 static const char *text_of(const struct gpc_profile *p, gpc_str s)
 {
-	return gpc_names_text(p->names, s, NULL);
+	return gpc_names_text(p->labels, s, NULL);
 }
 
 /* The caller's struct may be older or newer than ours. */
@@ -117,8 +120,12 @@ gpc_status gpc_profile_new(struct gpc_names *names, const struct gpc_profile_spa
 {
 	struct gpc_profile *p = calloc(1, sizeof *p);
 
-	if (!p)
+	if (p)
+		p->labels = gpc_names_new(0);
+	if (!p || !p->labels) {
+		free(p);
 		return gpc_err_nomem(err);
+	}
 	atomic_init(&p->refs, 1);
 	p->names = gpc_names_get(names);
 	p->span = *span;
@@ -144,6 +151,7 @@ void gpc_profile_put(struct gpc_profile *p)
 	gpc_u64map_deinit(&p->index);
 	gpc_u64map_deinit(&p->threads);
 	free(p->header);
+	gpc_names_put(p->labels);
 	gpc_names_put(p->names);
 	free(p);
 }
@@ -281,8 +289,8 @@ static gpc_status add_flat_event(struct flattening *f, const struct event *event
 
 	gpc_try(gpc_stacks_new(0, &stacks, err));
 	gpc_try(flatten(f, event->stacks, stacks, err));
-	return gpc_profile_add_event(to, text_of(to, event->name), text_of(to, event->unit),
-				     take(stacks), err);
+	return gpc_profile_add_event(to, text_of(f->from, event->name),
+				     text_of(f->from, event->unit), take(stacks), err);
 }
 
 /* The same processes under the same numbers. */
@@ -295,6 +303,8 @@ static gpc_status copy_frame_of(const struct gpc_profile *from, struct gpc_profi
 		memcpy(to->processes.at, from->processes.at,
 		       from->processes.n * sizeof *from->processes.at);
 	to->processes.n = from->processes.n;
+	gpc_names_put(to->labels);
+	to->labels = gpc_names_get(from->labels);
 	for (size_t i = 0; i < from->index.room; i++) {
 		const struct gpc_map_slot *slot = &from->index.slots[i];
 

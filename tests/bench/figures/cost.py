@@ -30,14 +30,17 @@ def continuous(bench, figures):
         time.sleep(0.5)
         ours.append((cpu_ns(agent.pid) - before) / 1e9)
         perf = bench.finish_perf(record)
-        theirs.append((perf[0] + perf[1], perf[0] + perf[2], *perf))
+        if perf:
+            theirs.append((perf[0] + perf[1], perf[0] + perf[2], *perf))
+    if not theirs:
+        raise RuntimeError("perf crashed in every window")
     memory = status_kb(agent.pid)
     span, used = time.monotonic() - begin, rusage_s(agent.end())
     cpu = median(ours)
     record, script, plain = (median(t[i] for t in theirs) for i in (2, 3, 4))
     _, samples, stacks = read_col(agent.profiles()[-2])
     figures.note(f"{windows} windows of {length} s after the first, 11 Hz; {samples} samples, "
-                 f"{stacks} stacks in one; perf at the same time")
+                 f"{stacks} stacks in one; perf at the same time, in {len(theirs)} of them")
     figures.add(f"agent, {length} s window", ms(cpu))
     figures.add("agent, share of one core", f"{100 * cpu / length:.3f} %", "at most 0.2 %",
                 cpu / length <= 0.002)
@@ -61,8 +64,11 @@ def cold(bench, figures):
             agent = bench.agent("-d", str(length), "-f", "11", option)
             used.append(rusage_s(agent.wait()))
             perf = bench.finish_perf(record)
-            theirs.append(perf[0] + perf[1])
-            bare.append(perf[0] + perf[2])
+            if perf:
+                theirs.append(perf[0] + perf[1])
+                bare.append(perf[0] + perf[2])
+    if not theirs:
+        raise RuntimeError("perf crashed in every run")
     figures.note(f"cold: single runs of {length} s, fork to exit, median of {runs}; "
                  "perf at the same time")
     figures.add(f"agent, cold {length} s, .col", ms(median(plain)))

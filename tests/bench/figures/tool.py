@@ -245,7 +245,8 @@ class Bench:
                           "--", "sleep", seconds)
 
     def finish_perf(self, record):
-        """What perf used: record, script, script --no-inline; seconds of CPU."""
+        """What perf used: record, script, script --no-inline; seconds of CPU. None: perf
+        crashed, as some versions do over files with odd build-ids."""
         used = [self.reap(record)]
         for more in ([], ["--no-inline"]):
             script = subprocess.Popen(["perf", "script", *more, "-i",
@@ -253,12 +254,13 @@ class Bench:
                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                       stderr=subprocess.DEVNULL, preexec_fn=end_with_parent)
             used.append(self.reap(script))
-        (self.folder / "perf.data").unlink()
-        return used
+        (self.folder / "perf.data").unlink(missing_ok=True)
+        return None if None in used else used
 
     def reap(self, process):
+        """CPU that it used; None when a signal ended it."""
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode != 0:
+        if process.returncode > 0:
             raise RuntimeError(f"{process.args} ended with {process.returncode}")
-        return rusage_s(usage)
+        return rusage_s(usage) if process.returncode == 0 else None

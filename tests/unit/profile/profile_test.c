@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,6 +61,29 @@ static struct gpc_stacks *stacks(const struct fixture *f, uint64_t process, uint
 	gpc_stacks_new(0, &s, NULL);
 	gpc_stacks_add(s, process, &f->frame, 1, value);
 	return s;
+}
+
+/* Names live on, from window to window. */
+static void names_of_processes_go_with_the_profile(void **state)
+{
+	struct fixture *f = *state;
+	size_t before = gpc_names_bytes(f->names);
+	struct gpc_stack stack = {.struct_size = sizeof stack};
+	uint64_t cursor = 0;
+	char comm[32];
+
+	for (unsigned i = 0; i < 5000; i++) {
+		snprintf(comm, sizeof comm, "worker-%u", i);
+		add_process(f, i, comm);
+	}
+	assert_int_equal(gpc_profile_add_thread(f->p, 77, "thread-of-one", NULL), GPC_OK);
+	assert_int_equal(gpc_profile_add_event(f->p, "cpu-time", "samples", stacks(f, 4321, 5),
+					       NULL),
+			 GPC_OK);
+	assert_int_equal(gpc_names_bytes(f->names), before);
+	assert_int_equal(gpc_profile_next(f->p, &cursor, &stack), 1);
+	assert_string_equal(stack.comm, "worker-4321");
+	assert_string_equal(stack.container, "box");
 }
 
 static void a_profile_is_read_back(void **state)
@@ -193,8 +217,12 @@ static void the_last_reference_frees(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		row_of(a_profile_is_read_back),           row_of(a_process_has_its_labels),
-		row_of(older_callers_get_what_they_know), row_of(bad_input_is_refused),
+		row_of(a_profile_is_read_back),
+		row_of(a_process_has_its_labels),
+		row_of(names_of_processes_go_with_the_profile),
+		row_of(a_process_has_its_labels),
+		row_of(older_callers_get_what_they_know),
+		row_of(bad_input_is_refused),
 		row_of(the_last_reference_frees),
 	};
 
