@@ -172,8 +172,7 @@ def perform(stage):
         session.kill()
     assert len(windows) == 1
     stage.rows = windows[0]
-    stage.samples, stage.others = rawdecode.read(raw)
-    stage.log = session.log.read_text()
+    stage.samples, _ = rawdecode.read(raw)
     for name in ("forks", "spawns"):
         stage.pids[name] |= {r["pid"] for r in stage.workloads[name].reports}
 
@@ -247,15 +246,9 @@ def test_templates_and_operators(stage):
 
 
 def test_rust(stage):
-    rows = stage.of("rust")
-    for leaf in ("generic::heavy", "generic::light"):
-        for row in with_frame(rows, leaf):
-            frames = [f for f in row.frames if not is_kernel(f)]
-            at = frames.index("generic::main")
-            assert frames[at:] == ["generic::main", "generic::middle",
-                                   "generic::main::{{closure}}", leaf]
-    check_share(total(with_frame(rows, "generic::heavy")), total(rows),
-                stage.workloads["rust"].share(), "rust")
+    # C's main is std's caller, which keeps no frame pointer.
+    check_program(stage, "rust", ["generic::main", "generic::middle", "generic::main::{{closure}}"],
+                  "generic::heavy", "generic::light")
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="jit.c writes x86-64 code")
@@ -277,15 +270,15 @@ def test_threads_that_rename_themselves(stage):
 
 
 def test_forked_workers(stage):
-    rows = stage.of("forks")
     workers = stage.pids["forks"] - {stage.workloads["forks"].process.pid}
     assert len(workers) == len(stage.workloads["forks"].reports) >= 500
-    check_stacks([r for r in rows if r.pid in workers], ["main", "child", "middle"], (HEAVY, LIGHT))
-    rows = [r for r in rows if r.pid in workers]
+    # By name too: on a busy machine pids are used again within the session. That none
+    # of theirs is under another name, their number shows.
+    rows = [r for r in stage.of("forks") if r.pid in workers and r.comm == "forks"]
+    check_stacks(rows, ["main", "child", "middle"], (HEAVY, LIGHT))
     check_share(total(with_frame(rows, HEAVY)), total(rows),
                 stage.workloads["forks"].share(), "forks")
     check_all_seen(stage, "forks", rows)
-    assert {r.comm for r in rows} == {"forks"}
 
 
 def check_all_seen(stage, name, rows):

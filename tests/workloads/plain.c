@@ -3,11 +3,6 @@
 #include "leaves.h"
 #include "middle.h"
 
-#ifdef SHIFT
-/* Moves the functions to where others are in the program of the same path. */
-__attribute__((used, section(".text.unlikely"))) static const char shift[SHIFT] = {1};
-#endif
-
 int main(int argc, char **argv)
 {
 	struct truth t = {.heavy = HEAVY, .light = LIGHT};
