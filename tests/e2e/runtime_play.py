@@ -10,6 +10,8 @@ import signal
 import subprocess
 import time
 
+import pytest
+
 from conftest import BUILD, ROOT, wait_until
 
 PLUGINS = BUILD / "tests/plugins/testrt"
@@ -26,11 +28,11 @@ class Profile:
         self.seq, self.samples, self.header = int(seq), int(samples), json.loads(header)
         self.stacks = []
 
-    def of(self, pid, event="cpu-time"):
-        """{frames: value} of one process."""
+    def of(self, pid, event="cpu-time", comm=None):
+        """{frames: value} of one process; comm: only while it had this name."""
         found = {}
         for s in self.stacks:
-            if s.pid == pid and s.event == event:
+            if s.pid == pid and s.event == event and comm in (None, s.comm):
                 assert s.frames not in found, "a stack appears twice"
                 found[s.frames] = s.value
         return found
@@ -195,6 +197,13 @@ class Stage:
             run.kill()
         for target in self.targets:
             target.end()
+
+
+@pytest.fixture(name="stage")
+def stage(tmp_path):
+    scene = Stage(tmp_path)
+    yield scene
+    scene.end()
 
 
 def pass_time(run, seconds):

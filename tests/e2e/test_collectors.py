@@ -1,28 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Collectors at work: how processes are found, what becomes of what is written."""
-import json
 import os
 import pathlib
 import shutil
 import subprocess
-import tempfile
 
 import pytest
 
 import rawdecode
-from conftest import BUILD, parse_col, run_agent, wait_until
-from runtime_play import EMBED, PLUGINS, SANITIZER, Stage, pass_time
+from conftest import wait_until
+from runtime_play import EMBED, PLUGINS, SANITIZER, pass_time, stage  # noqa: F401
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
 SIX_THREE_ONE = "main;f 30\nmain;g 15\nmain;h 5\n"
-
-
-@pytest.fixture
-def stage(tmp_path):
-    stage = Stage(tmp_path)
-    yield stage
-    stage.end()
 
 
 # ---- finding processes -------------------------------------------------------------
@@ -99,7 +90,8 @@ def test_started_within_the_window(stage):
     run.started()
     target = stage.target(script="main;late 7\n")
     profile = run.finish()[0]
-    assert set(profile.of(target.pid)) == {"main_[t];late_[t]"}
+    # Before it became the program it was a shell.
+    assert set(profile.of(target.pid, comm="testrt-a")) == {"main_[t];late_[t]"}
 
 
 def test_in_another_root_and_namespaces(stage):
@@ -343,10 +335,11 @@ def test_scaled_to_exactly_what_perf_counted(stage):
     profiles = run.finish()
     samples, _ = rawdecode.read(raw)
     windows = run.calls("window", target.pid)
-    for profile, (_, _, begin, end, *_) in zip(profiles, windows):
+    for _, seq, begin, end, *_ in windows:
+        profile = profiles[int(seq)]
         counted = [s.pid for s in samples if int(begin) <= s.time < int(end)]
         total = counted.count(target.pid)
-        assert total > 10 or profile is profiles[-1]
+        assert total > 3 or profile is profiles[-1]
         stacks = profile.of(target.pid)
         assert [stacks.get(f"main_[t];{f}_[t]", 0) for f in "fgh"] == \
             split_exactly([30, 15, 5], total if total else 50)
@@ -363,7 +356,7 @@ def test_two_processes_are_scaled_by_themselves(stage):
         begin, end = (int(n) for n in run.calls("window", target.pid)[0][2:4])
         total = [s.pid for s in samples if begin <= s.time < end].count(target.pid)
         stacks = profile.of(target.pid)
-        assert total > 10
+        assert total > 3
         assert [stacks.get(f"{n}_[t]", 0) for n in names] == split_exactly(weights, total)
 
 
@@ -371,7 +364,7 @@ def test_both_collectors_of_one_process(stage):
     target = stage.target(mode="busy+socket", script="main 30\n", sock_script="other 10\n")
     stacks = stage.run().finish()[0].of(target.pid)
     total = sum(stacks.values())
-    assert total > 20
+    assert total > 3
     assert [stacks["main_[t]"], stacks["other_[ts]"]] == split_exactly([30, 10], total)
 
 
@@ -383,8 +376,8 @@ def test_what_perf_did_not_see_is_not_scaled(stage):
     profiles = run.finish()
     samples, _ = rawdecode.read(raw)
     unseen = 0
-    for profile, (_, _, begin, end, *_) in zip(profiles, run.calls("window", target.pid,
-                                                                    "testsock")):
+    for _, seq, begin, end, *_ in run.calls("window", target.pid, "testsock"):
+        profile = profiles[int(seq)]
         if any(s.pid == target.pid and int(begin) <= s.time < int(end) for s in samples):
             continue
         unseen += 1
@@ -539,126 +532,6 @@ def test_events_of_processes(stage):
     assert execs[0] == "unshare" and execs[-1] == "other"
     mapped = [e[3] for e in events[kinds.index("exec"):] if e[0] == "mmap"]
     assert any(path.endswith("/other") for path in mapped)
-
-
-# ---- which collectors run ------------------------------------------------------------------
-
-
-def options_of(run):
-    """{name: [value, ...]} as the collector was given them."""
-    found = {}
-    for line in run.trace():
-        if line[:2] == ["testrt", "option"]:
-            found.setdefault(line[2], []).append(" ".join(line[3:]))
-    return found
-
-
-def test_options_of_every_kind(stage):
-    run = stage.run("trt-count=17", "testrt-flag=true", "testrt-bytes=2mb", "testrt-wait=3s",
-                    "testrt-level=5", "testrt-label=a label", "testrt-words=one,two",
-                    "testrt-words=three", "testrt-patterns=a{1,2}", "testrt-token=geheim",
-                    "testrt-mode=other", seconds=1)
-    profile = run.finish()[0]
-    assert options_of(run) == {
-        "mode": ["1"], "flag": ["1"], "count": ["17"], "bytes": [str(2 << 20)],
-        "wait": [str(3 * 10**9)], "level": ["5"], "label": ["a label"],
-        "words": ["one", "two", "three"], "patterns": ["a{1,2}"], "token": ["6 letters"]}
-    assert "geheim" not in run.log + json.dumps(profile.header)
-
-
-def test_options_that_are_not_given(stage):
-    run = stage.run(seconds=1)
-    run.finish()
-    assert options_of(run) == {
-        "mode": ["0"], "flag": ["0"], "count": ["3"], "bytes": ["65536"], "wait": ["10000000"],
-        "level": ["0"], "label": ["-"], "token": ["0 letters"]}
-
-
-def agent(place, *args):
-    return run_agent([*place, f"--plugin-dir={PLUGINS}", f"--testrt-trace={place.path}/trace",
-                      *args])
-
-
-def started(place):
-    trace = place.path / "trace"
-    return trace.exists() and "testrt start" in trace.read_text()
-
-
-def test_options_of_the_command_line(place):
-    done = agent(place, "-d", "1", "--testrt-mode", "on", "--testrt-level", "--testrt-flag",
-                 "--trt-n=9")
-    assert done.returncode == 0, done.stdout + done.stderr
-    trace = (place.path / "trace").read_text()
-    for line in "level 7", "flag 1", "count 9":
-        assert f"testrt option {line}\n" in trace
-
-
-@pytest.mark.parametrize("args", [["--testrt-count=101"], ["--testrt-count=x"],
-                                  ["--testrt-mode=purple"], ["--testrt-bytes=2parsecs"]])
-def test_options_that_are_wrong(place, args):
-    done = agent(place, "-d", "1", *args)
-    assert done.returncode == 2
-    assert args[0].split("=")[0] in done.stdout + done.stderr
-
-
-def test_the_help_shows_what_may_be_seen(place):
-    text = agent(place, "--help").stdout
-    assert "--testrt-count" in text and "--no-testrt" in text
-    assert "--testrt-trace" not in text
-
-
-def test_off_by_default(place):
-    assert agent(place, "-d", "1").returncode == 0
-    assert not started(place)
-
-
-@pytest.mark.parametrize("args", [["--plugins=testrt"], ["--testrt-mode=on"]])
-def test_switched_on(place, args):
-    assert agent(place, "-d", "1", *args).returncode == 0
-    assert started(place)
-
-
-@pytest.mark.parametrize("args", [["--no-testrt"], ["--testrt-mode=disabled"]])
-def test_named_and_switched_off(place, args):
-    assert agent(place, "-d", "1", "--plugins=testrt", *args).returncode == 0
-    assert not started(place)
-
-
-def test_an_unknown_plugin(place):
-    done = agent(place, "-d", "1", "--plugins=testrt,cobol")
-    assert done.returncode == 2
-    text = done.stdout + done.stderr
-    assert "there is no plugin cobol" in text and "testrt" in text.split("there are: ")[1]
-
-
-@pytest.fixture
-def refused():
-    """A folder in safe hands with a plugin that works and one of another ABI."""
-    with tempfile.TemporaryDirectory(dir=BUILD, prefix="refused-") as folder:
-        shutil.copy(BUILD / "tests/plugins/other_major.so", folder)
-        yield folder
-
-
-def header_of(place):
-    return parse_col(place.out / "last_profile.col")[0]["gprofiler_core"]
-
-
-def test_a_refused_plugin_costs_only_itself(place, refused):
-    done = agent(place, "-d", "1", f"--plugin-dir={refused}", "--plugins=testrt,other_major")
-    assert done.returncode == 0
-    assert started(place)
-    assert [line for line in done.stdout.splitlines() if "other_major.so" in line]
-    told = header_of(place)["plugins_not_running"]
-    assert len(told) == 1 and "other_major.so" in told[0]
-
-
-def test_a_refused_plugin_may_be_fatal(place, refused):
-    done = agent(place, "-d", "1", f"--plugin-dir={refused}", "--strict-plugins",
-                 "--testrt-mode=on")
-    assert done.returncode not in (0, -6)
-    assert "other_major.so" in done.stdout + done.stderr
-    assert not started(place)
-    assert not list(place.out.glob("*.col"))
 
 
 # ---- the traces we leave ----------------------------------------------------------------------
