@@ -4,18 +4,23 @@
 // scene's top. Callers and callees are two parts that share that row.
 
 const ROW = 19; // pixels a frame is high
+const ANCESTORS = 3; // rows above the zoomed frame that are in sight
 const SMALLEST = 0.4; // pixels; narrower frames are left out with all they hold
 const FONT = '11.5px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
 
-const rowsOf = (part) => part.tree.deepest[part.zoom] + 1;
 const topOf = (part, depth) => part.base + (part.isUp ? -depth : depth) * ROW;
 
-// One tree over the whole scene; a flame stands on the ground.
+// One tree over the whole scene; a flame stands on the ground. home is where it
+// is scrolled to: with a few of the ancestors of the zoomed frame in sight.
 function graphScene(tree, zoom, isFlame, height) {
-  const rows = tree.deepest[zoom] + 1;
-  const all = Math.max(rows * ROW, height);
+  const hidden = Math.max(0, tree.depth[zoom] - ANCESTORS) * ROW;
+  const all = Math.max((tree.deepest[zoom] + 1) * ROW, hidden + height);
 
-  return { height: all, parts: [{ tree, zoom, isUp: isFlame, base: isFlame ? all - ROW : 0 }] };
+  return {
+    height: all,
+    home: isFlame ? all - height - hidden : hidden,
+    parts: [{ tree, zoom, isUp: isFlame, base: isFlame ? all - ROW : 0 }],
+  };
 }
 
 function sandwichScene(trees, zooms, height) {
@@ -24,6 +29,7 @@ function sandwichScene(trees, zooms, height) {
 
   return {
     height: Math.max(base + (down + 1) * ROW, height),
+    home: base - height * 0.4,
     parts: [
       { tree: trees.callers, zoom: zooms[0], isUp: true, base },
       { tree: trees.callees, zoom: zooms[1], isUp: false, base },

@@ -5,14 +5,14 @@ function about({ host, start, end, event }) {
   const until = end.slice(0, 10) === start.slice(0, 10) ? end.slice(11) : end;
   const span = start ? `${start} to ${until} UTC` : end && `until ${end} UTC`;
 
-  return { title: host ? `${host}: ${event}` : event, host, span: span.replace(/T(?=\d)/g, " ") };
+  return { title: host ? `${host}: ${event}` : event, span: span.replace(/T(?=\d)/g, " ") };
 }
 
 function showAbout(v) {
   const abouts = v.model.profiles.map((profile) => profile.about);
   const { title, span } = about(abouts[0]);
-  const words = (one) => [about(one).host, about(one).span, `${formatNumber(one.samples)} ${one.unit}`]
-    .filter(Boolean).join(", ");
+  const words = (one, other) => [one.host === (other && other.host) ? "" : one.host,
+    about(one).span, `${formatNumber(one.samples)} ${one.unit}`].filter(Boolean).join(", ");
 
   v.el.host.textContent = title;
   v.el.span.textContent = v.isDiff ? "compared with another profile" :
@@ -20,7 +20,7 @@ function showAbout(v) {
   v.el.compareBar.hidden = !v.isDiff;
   if (v.isDiff) {
     v.el.before.textContent = words(abouts[0]);
-    v.el.after.textContent = words(abouts[1]);
+    v.el.after.textContent = words(abouts[1], abouts[0]);
     v.el.widths.value = v.widths;
   }
 }

@@ -70,14 +70,9 @@ function layout(v) {
   draw(v);
 }
 
-// Where the root's row is: at the top, on the ground, or in the middle.
 function scrollHome(v) {
-  const { scroll } = v.el;
-
-  if (v.mode === "sandwich")
-    scroll.scrollTop = v.scene.parts[0].base - v.height * 0.4;
-  else if (v.mode === "graph")
-    scroll.scrollTop = v.isFlame ? v.scene.height : 0;
+  if (v.mode !== "table")
+    v.el.scroll.scrollTop = v.scene.home;
 }
 
 function chosenTree(v, frame) {

@@ -35,6 +35,20 @@ check("the breadcrumb shows the path and leads back", {}, async (page) => {
   assert.deepEqual(await crumbsOf(page), []);
 });
 
+check("a deep frame that is zoomed comes into sight", { viewport: { width: 1000, height: 320 } },
+  async (page) => {
+    const { y, height } = await page.locator("canvas").boundingBox();
+
+    await page.locator(".gv-scroll").evaluate((scroll) => { scroll.scrollTop = 9999; });
+    await page.mouse.click(500, y + height - ROW / 2); // the deepest, leaf
+    assert.deepEqual((await crumbsOf(page)).slice(-2), ["walk", "leaf"]);
+    assert.equal((await hoverFrame(page, 10, 3)).name, "leaf");
+    await page.keyboard.press("i");
+    const flame = await page.locator("canvas").boundingBox();
+
+    assert.equal((await hoverFrame(page, 10, flame.height / ROW - 4)).name, "leaf");
+  });
+
 check("Backspace goes one zoom back, Escape to everything", {}, async (page) => {
   await clickFrame(page, 10, 1);
   await clickFrame(page, 10, 3);

@@ -257,7 +257,7 @@ static void two_profiles_stand_in_one_page(void **state)
 	json_decref(f->data);
 	json_decref(f->other);
 	gpc_profile_set_header(g->p, "{\"metadata\": {\"hostname\": \"<g>\"}}", NULL);
-	assert_int_equal(gpc_encode_diff_html(f->p, g->p, keep, f), GPC_OK);
+	assert_int_equal(gpc_profile_diff_html(f->p, g->p, keep, f), GPC_OK);
 	f->data = read_json(f, "data");
 	f->other = read_json(f, "other");
 	unfold(f->data, text);
@@ -267,7 +267,7 @@ static void two_profiles_stand_in_one_page(void **state)
 	assert_string_equal(json_string_value(json_object_get(f->other, "host")), "<g>");
 	assert_non_null(strstr(f->page, "<title>profile, 2026-02-03T04:05:06 \xE2\x86\x92 "
 					"&lt;g>, 2026-02-03T04:05:06</title>"));
-	assert_int_equal(gpc_encode_diff_html(f->p, g->p, refuse, NULL), GPC_E_SYSTEM);
+	assert_int_equal(gpc_profile_diff_html(f->p, g->p, refuse, NULL), GPC_E_SYSTEM);
 	tear_down((void **)&g);
 }
 
