@@ -110,6 +110,7 @@ GPC_EXPORT void gpc_core_free(struct gpc_core *core)
 	gpc_core_free_sources(core);
 	gpc_scan_free(core->scan);
 	gpc_sampler_free(core->sampler);
+	gpc_core_free_containers(core);
 	gpc_vdso_free(core->vdso);
 	gpc_names_put(core->names);
 	gpc_options_free(core->options);

@@ -5,6 +5,7 @@
  *   control.c   the control thread: windows, end, stop
  *   finish.c    a window becomes a profile
  *   head.c      the profile's header
+ *   locate.c    which container a process is in
  *   services.c  what collectors may ask for: gpc.source/1, gpc.processes/1
  *   deliver.c   sinks, on a thread of their own
  */
@@ -19,6 +20,7 @@
 
 #include "base/vec.h"
 #include "config/core_options.h"
+#include "containers/containers.h"
 #include "health/metrics.h"
 #include "plugin/discovery.h"
 #include "plugin/instance.h"
@@ -64,6 +66,8 @@ struct gpc_core {
 
 	struct gpc_names *names;
 	struct gpc_sampler *sampler;
+	struct gpc_containers *containers; /* NULL: --disable-container-names */
+	vec(char *) container_names;       /* in this window's profile, sorted */
 	struct gpc_vdso *vdso;
 	struct gpc_source *sources;
 	struct gpc_services services;
@@ -112,6 +116,20 @@ void gpc_core_quiet(struct gpc_core *core);
 /* finish.c */
 gpc_status gpc_core_finish(struct gpc_core *core, const struct gpc_window *win, int64_t end_unix_ns,
 			   struct gpc_profile **ret, struct gpc_err *err);
+
+/* locate.c */
+gpc_status gpc_core_start_containers(struct gpc_core *core, struct gpc_err *err);
+void gpc_core_free_containers(struct gpc_core *core);
+/* From the sampler (gpc_sampler_config.placed). */
+void gpc_core_placed(void *ctx, const char *cgroup);
+/* Sets v->target.container; waits a little for a runtime's answer. */
+void gpc_core_complete(void *ctx, struct gpc_target_view *v);
+/* Before the processes of a profile are added, and for each of them: what is
+ * known of the container of cgroup (NULL: none) by until_ns. *ret is new; its name
+ * is in container_names from then on. False: in none. */
+void gpc_core_begin_containers(struct gpc_core *core);
+bool gpc_core_container(struct gpc_core *core, const char *cgroup, uint64_t until_ns,
+			struct gpc_container *ret);
 
 /* head.c */
 gpc_status gpc_core_init_head(struct gpc_core *core, struct gpc_err *err);

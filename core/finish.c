@@ -12,6 +12,7 @@
 #define NAMES_BYTES (8u << 20)  /* then a new epoch of names begins */
 #define NAMES_NS    (2 * GPC_SECOND_NS)
 #define SETTLE_NS   (500 * GPC_MS_NS) /* for files that are being opened */
+#define LOCATE_NS   GPC_SECOND_NS     /* for runtimes to tell names of containers */
 
 static void cleanup_stacks(struct gpc_stacks **s)
 {
@@ -30,6 +31,7 @@ struct build {
 	struct gpc_reports reports;        /* of all collectors */
 	struct gpc_u64map processes;       /* those the profile has */
 	struct gpc_u64map threads;         /* the same, by key */
+	uint64_t locate_until_ns;
 };
 
 static void build_deinit(struct build *b)
@@ -60,9 +62,19 @@ static gpc_status named(struct build *b, const struct gpc_stacks *raw, bool is_f
 
 /* ---- processes ------------------------------------------------------------------------- */
 
+/* New; locked. */
+static char *container_group(const struct build *b, const struct gpc_process *p)
+{
+	const char *cgroup = gpc_table_container(gpc_sampler_table(b->core->sampler), p);
+
+	return cgroup ? strdup(cgroup) : NULL;
+}
+
 static gpc_status add_process(struct build *b, uint64_t id, struct gpc_err *err)
 {
 	struct gpc_profile_process proc = {.id = id, .comm = ":gone", .container = "", .appid = ""};
+	autocall(gpc_container_deinit) struct gpc_container container = {0};
+	autofree char *cgroup = NULL;
 	char comm[16];
 	struct gpc_process *p;
 	uint64_t known;
@@ -77,8 +89,15 @@ static gpc_status add_process(struct build *b, uint64_t id, struct gpc_err *err)
 		proc.pid = p->pid;
 		memcpy(comm, p->comm, sizeof comm);
 		proc.comm = comm;
+		cgroup = container_group(b, p);
 	}
 	gpc_sampler_unlock(b->core->sampler);
+	if (gpc_core_container(b->core, cgroup, b->locate_until_ns, &container)) {
+		proc.container = container.name ? container.name : "";
+		proc.pod = container.pod;
+		proc.pod_namespace = container.pod_namespace;
+		proc.container_id = container.id.hex;
+	}
 	proc.metadata = gpc_core_app_metadata(b->core, proc.pid);
 	return gpc_profile_add_process(b->profile, &proc, err);
 }
@@ -283,6 +302,8 @@ static gpc_status assemble(struct build *b, struct gpc_err *err)
 	for (size_t i = 0; i < core->instances.n; i++)
 		gpc_try(take_runtime(b, core->instances.at[i], err));
 	gpc_core_begin_app_metadata(core);
+	gpc_core_begin_containers(core);
+	b->locate_until_ns = gpc_now_ns() + LOCATE_NS;
 	gpc_try(add_cpu_time(b, err));
 	gpc_try(add_other_streams(b, err));
 	for (size_t i = 0; i < core->runtimes.n; i++)

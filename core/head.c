@@ -221,7 +221,10 @@ gpc_status gpc_core_head(struct gpc_core *core, const struct gpc_window *win,
 	struct gpc_metrics_values load = gpc_metrics_read(&core->metrics);
 	json_t *ours = our_part(core, win, reports);
 	json_t *metadata = metadata_of(core, &sampling);
-	struct gpc_header_input in = {.application_metadata_enabled =
+	struct gpc_header_input in = {.containers = (const char *const *)core->container_names.at,
+				      .n_containers = core->container_names.n,
+				      .container_names_enabled = core->opts.container_names,
+				      .application_metadata_enabled =
 					      core->opts.application_metadata,
 				      .metadata = metadata,
 				      .cpu_avg = core->opts.collect_metrics ? load.cpu : NAN,

@@ -139,7 +139,7 @@ void gpc_core_free_sources(struct gpc_core *core)
 
 /* ---- gpc.processes/1 ---------------------------------------------------------------- */
 
-static int32_t call_with(const struct gpc_core *core, int32_t pid,
+static int32_t call_with(struct gpc_core *core, int32_t pid,
 			 int32_t (*fn)(void *arg, const struct gpc_target *t), void *arg)
 {
 	struct gpc_target_id id = {.pid = pid};
@@ -156,6 +156,7 @@ static int32_t call_with(const struct gpc_core *core, int32_t pid,
 	gpc_sampler_unlock(core->sampler);
 	if (gpc_target_read(&id, &view, NULL) < 0)
 		return 0;
+	gpc_core_complete(core, view);
 	/* Kernel threads have no memory of their own. */
 	answer = view->target.n_maps ? fn(arg, &view->target) : 0;
 	gpc_target_put(view);

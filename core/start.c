@@ -354,6 +354,7 @@ static gpc_status start_discovery(struct gpc_core *core, struct gpc_err *err)
 					    .n_pids = core->n_pids,
 					    .min_age_ns = (uint64_t)core->opts.min_duration,
 					    .identify = identify,
+					    .complete = gpc_core_complete,
 					    .ctx = core,
 					    .log = &core->log};
 	struct gpc_discovery *d = NULL;
@@ -424,6 +425,7 @@ static gpc_status start_sampler(struct gpc_core *core, struct gpc_err *err)
 					    .threads = core->wants & GPC_WANT_THREADS,
 					    .raw_path = core->opts.debug_raw_records,
 					    .changed = on_changed,
+					    .placed = core->containers ? gpc_core_placed : NULL,
 					    .ctx = core};
 
 	gpc_try(gpc_sampler_new(&config, &core->log, &core->sampler, err));
@@ -444,6 +446,7 @@ static gpc_status start_parts(struct gpc_core *core, struct gpc_err *err)
 	gpc_try(gpc_core_init_head(core, err));
 	gpc_try(gpc_deliver_new(core, &core->deliver, err));
 	core->services.wants_threads = core->wants & GPC_WANT_THREADS;
+	gpc_try(gpc_core_start_containers(core, err));
 	gpc_try(start_sampler(core, err));
 	gpc_try(start_collectors(core, err));
 	gpc_try(start_scan(core, err));

@@ -48,6 +48,8 @@ struct gpc_core_options {
 	int32_t strict_plugins;
 	int32_t max_touch; /* GPC_TOUCH_ */
 	int32_t container_names;
+	const char *container_root; /* NULL: the machine's */
+	const char *docker_socket;  /* NULL: the usual one */
 	int32_t collect_metrics;
 	int32_t collect_metadata;
 	int32_t collect_appids;

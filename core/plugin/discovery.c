@@ -330,8 +330,11 @@ static void answer(struct gpc_discovery *d, const struct question *q)
 	/* Before its mappings are read: what it maps later is asked again. */
 	remember(d, &id, 0);
 	if (gpc_target_read(&id, &v, &err) == GPC_OK) {
-		if (is_wanted(d, v))
+		if (is_wanted(d, v)) {
+			if (d->setup.complete)
+				d->setup.complete(d->setup.ctx, v);
 			look(d, q, v);
+		}
 		gpc_target_put(v);
 	} else {
 		gpc_debug(d->setup.log, "proc", "%s", err.text);

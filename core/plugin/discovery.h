@@ -28,6 +28,8 @@ struct gpc_discovery_setup {
 	uint64_t min_age_ns; /* younger processes wait (--min-duration) */
 	/* Looks a process up in the table, entering it when need be. False: gone. */
 	bool (*identify)(void *ctx, int32_t pid, struct gpc_target_id *ret);
+	/* Fills in what the core knows beyond /proc. Optional; may wait a little. */
+	void (*complete)(void *ctx, struct gpc_target_view *v);
 	void *ctx;
 	struct gpc_log *log;
 };

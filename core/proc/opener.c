@@ -2,6 +2,7 @@
 #include "proc/opener.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,23 +12,31 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/io.h"
 #include "base/thread.h"
+#include "proc/cgroupfs.h"
+#include "proc/container.h"
 #include "proc/root.h"
 
-#define QUEUE_MAX 4096
+#define QUEUE_MAX  4096
+#define CGROUP_MAX (1u << 16) /* of /proc/PID/cgroup */
 
 struct item {
 	uint64_t process;
 	uint64_t start, end;
 	int32_t pid, ppid;
-	uint32_t image; /* 0: the perf map */
-	char *path;     /* of the image, as the target sees it; owned */
+	uint32_t image; /* 0: the perf map, or the control group */
+	bool is_cgroup;
+	uint64_t cgroup;
+	char *path; /* of the image, as the target sees it; owned */
 };
 
 struct gpc_opener {
 	struct gpc_images *images;
 	gpc_opener_perf_map_fn fn;
+	gpc_opener_cgroup_fn cgroup_fn;
 	void *ctx;
+	struct gpc_cgroupfs cgroupfs;
 	struct gpc_log *log;
 	pthread_mutex_t lock;
 	pthread_cond_t work, idle;
@@ -107,6 +116,26 @@ static void open_perf_map(struct gpc_opener *o, const struct item *it)
 	close(fd);
 }
 
+/* By number first: right even when the process has moved on or gone. Where
+ * there are several hierarchies it need not be the one with the containers. */
+static void find_cgroup(struct gpc_opener *o, const struct item *it)
+{
+	autofree char *path = gpc_cgroupfs_path(&o->cgroupfs, it->cgroup);
+	autofree char *text = NULL;
+	char name[40];
+	size_t len = 0;
+
+	if (path)
+		gpc_container_line(path, &len);
+	if (path && (len || o->cgroupfs.is_unified)) {
+		o->cgroup_fn(o->ctx, it->process, it->cgroup, path);
+		return;
+	}
+	snprintf(name, sizeof name, "/proc/%d/cgroup", it->pid);
+	if (gpc_read_file(AT_FDCWD, name, CGROUP_MAX, &text, NULL, NULL) == GPC_OK)
+		o->cgroup_fn(o->ctx, it->process, 0, text);
+}
+
 static bool next_item(struct gpc_opener *o, struct item *ret)
 {
 	autolock(&o->lock);
@@ -133,6 +162,8 @@ static void *run(void *arg)
 	while (next_item(o, &it)) {
 		if (it.image)
 			open_image(o, &it);
+		else if (it.is_cgroup)
+			find_cgroup(o, &it);
 		else
 			open_perf_map(o, &it);
 		free(it.path);
@@ -153,10 +184,12 @@ gpc_status gpc_opener_new(struct gpc_images *images, gpc_opener_perf_map_fn fn, 
 	o->fn = fn;
 	o->ctx = ctx;
 	o->log = log;
+	gpc_cgroupfs_init(&o->cgroupfs, "/proc/self/mountinfo");
 	pthread_mutex_init(&o->lock, NULL);
 	gpc_cond_init(&o->work);
 	gpc_cond_init(&o->idle);
 	if (gpc_thread_start(&o->thread, "gpc-open", run, o, err) < 0) {
+		gpc_cgroupfs_deinit(&o->cgroupfs);
 		free(o->queue);
 		free(o);
 		return GPC_E_SYSTEM;
@@ -179,6 +212,7 @@ void gpc_opener_free(struct gpc_opener *o)
 	pthread_cond_destroy(&o->work);
 	pthread_cond_destroy(&o->idle);
 	pthread_mutex_destroy(&o->lock);
+	gpc_cgroupfs_deinit(&o->cgroupfs);
 	free(o->queue);
 	free(o);
 }
@@ -222,6 +256,24 @@ void gpc_opener_perf_map(struct gpc_opener *o, const struct gpc_process *p)
 	struct item it = {.process = p->id, .pid = p->pid, .ppid = p->ppid};
 
 	put(o, &it);
+}
+
+void gpc_opener_set_cgroups(struct gpc_opener *o, gpc_opener_cgroup_fn fn)
+{
+	o->cgroup_fn = fn;
+}
+
+bool gpc_opener_is_unified(const struct gpc_opener *o)
+{
+	return o->cgroupfs.is_unified;
+}
+
+void gpc_opener_cgroup(struct gpc_opener *o, const struct gpc_process *p)
+{
+	struct item it = {.process = p->id, .pid = p->pid, .is_cgroup = true, .cgroup = p->cgroup};
+
+	if (o->cgroup_fn)
+		put(o, &it);
 }
 
 void gpc_opener_settle(struct gpc_opener *o, uint64_t timeout_ns)

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/vec.h"
+#include "proc/container.h"
 #include "proc/maps.h"
 #include "proc/stat.h"
 
@@ -56,6 +57,7 @@ static void process_free(struct gpc_process *p)
 	gpc_space_put(p->space);
 	if (p->perf_map_fd >= 0)
 		close(p->perf_map_fd);
+	free(p->container);
 	free(p);
 }
 
@@ -164,6 +166,15 @@ static void set_comm(struct gpc_process *p, const char *comm)
 	snprintf(p->comm, sizeof p->comm, "%s", comm);
 }
 
+/* A fork, or a new image, stays where it is until something else is seen. */
+static void inherit_place(struct gpc_process *p, const struct gpc_process *from)
+{
+	if (p == from)
+		return;
+	free(p->container);
+	p->container = from->container ? strdup(from->container) : NULL;
+}
+
 /* ---- events --------------------------------------------------------------- */
 
 void gpc_table_fork(struct gpc_table *t, int32_t pid, int32_t ppid)
@@ -180,6 +191,7 @@ void gpc_table_fork(struct gpc_table *t, int32_t pid, int32_t ppid)
 		p->is_kernel = parent->is_kernel && parent->pid != 0;
 		p->space = gpc_space_get(parent->space);
 		p->has_jit = parent->has_jit;
+		inherit_place(p, parent);
 	}
 	changed(t, p, &(struct gpc_process_event){.kind = GPC_PROC_FORK, .pid = pid, .ppid = ppid});
 }
@@ -202,10 +214,11 @@ void gpc_table_exec(struct gpc_table *t, int32_t pid, const char *comm)
 	if (old) {
 		p->ppid = old->ppid;
 		p->exec_count = old->exec_count + 1;
+		inherit_place(p, old);
 	}
 	p->is_kernel = false; /* a helper the kernel started is a program now */
 	p->has_jit = false;
-	p->is_announced = false;
+	p->is_announced = p->is_placed = false;
 	set_comm(p, comm);
 	if (!p->space)
 		p->space = gpc_space_new();
@@ -269,7 +282,13 @@ void gpc_table_exit(struct gpc_table *t, int32_t pid)
 void gpc_table_cgroup(struct gpc_table *t, uint64_t id, const char *path)
 {
 	char *copy = strdup(path);
+	uint64_t at;
 
+	if (copy && gpc_u64map_get(&t->cgroups, id, &at)) {
+		free(t->cgroup_paths.at[at]);
+		t->cgroup_paths.at[at] = copy;
+		return;
+	}
 	if (t->cgroup_paths.n >= CGROUPS_MAX)
 		free_cgroups(t);
 	if (!copy || !vec_push(&t->cgroup_paths, copy)) {
@@ -277,6 +296,25 @@ void gpc_table_cgroup(struct gpc_table *t, uint64_t id, const char *path)
 		return;
 	}
 	gpc_u64map_set(&t->cgroups, id, t->cgroup_paths.n - 1);
+}
+
+void gpc_table_place(struct gpc_process *p, const char *cgroup)
+{
+	size_t len;
+	const char *line = gpc_container_line(cgroup, &len);
+
+	free(p->container);
+	p->container = len ? strndup(line, len) : NULL;
+}
+
+const char *gpc_table_container(const struct gpc_table *t, const struct gpc_process *p)
+{
+	const char *path = gpc_table_cgroup_path(t, p->cgroup);
+	size_t len = 0;
+
+	if (path)
+		gpc_container_line(path, &len);
+	return len ? path : p->container;
 }
 
 const char *gpc_table_cgroup_path(const struct gpc_table *t, uint64_t id)

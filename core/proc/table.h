@@ -34,6 +34,9 @@ struct gpc_process {
 	bool is_kernel;            /* a kernel thread, or swapper */
 	bool has_jit;              /* code without a file was sampled */
 	bool is_announced;         /* discovery was told */
+	bool is_placed;            /* its control group was asked for */
+	uint8_t places_asked;      /* so often */
+	char *container;           /* see gpc_table_place; NULL: none known */
 	bool is_given;             /* somebody asked for it: its id is known outside */
 };
 
@@ -77,6 +80,9 @@ void gpc_table_mmap(struct gpc_table *t, const struct gpc_table_mmap *m);
 void gpc_table_exit(struct gpc_table *t, int32_t pid);
 /* A control group came to be; id is what samples carry. */
 void gpc_table_cgroup(struct gpc_table *t, uint64_t id, const char *path);
+/* What /proc/PID/cgroup says. The line that names a container is kept, and is
+ * inherited by children and by the program that takes over. */
+void gpc_table_place(struct gpc_process *p, const char *cgroup);
 /* Events were lost: what is known of mappings may be wrong. */
 void gpc_table_distrust(struct gpc_table *t);
 
@@ -100,6 +106,9 @@ struct gpc_process *gpc_table_by_id(struct gpc_table *t, uint64_t id);
 /* Its path in the hierarchy of control groups ("/" is the root); NULL: not told
  * (older than us). Borrowed until the next gpc_table_cgroup. */
 const char *gpc_table_cgroup_path(const struct gpc_table *t, uint64_t id);
+/* The control group that tells the process's container, by its latest sample, else
+ * by gpc_table_place. NULL: in none, as far as is known. Borrowed as the above. */
+const char *gpc_table_container(const struct gpc_table *t, const struct gpc_process *p);
 size_t gpc_table_count(const struct gpc_table *t);
 /* Enters, or finds, a live process without a sample. NULL: no such process. */
 struct gpc_process *gpc_table_enter(struct gpc_table *t, int32_t pid);

@@ -26,6 +26,7 @@ static void view_free(struct gpc_target_view *v)
 		return;
 	if (v->target.pidfd >= 0)
 		close(v->target.pidfd);
+	free(v->container);
 	free(v->text);
 	free(v->maps);
 	free(v);
@@ -167,6 +168,17 @@ gpc_status gpc_target_read(const struct gpc_target_id *id, struct gpc_target_vie
 	v->target.pidfd = (int)syscall(SYS_pidfd_open, id->pid, 0);
 	*ret = take(v);
 	return GPC_OK;
+}
+
+void gpc_target_set_container(struct gpc_target_view *v, const char *name)
+{
+	char *copy = strdup(name);
+
+	if (!copy)
+		return;
+	free(v->container);
+	v->container = copy;
+	v->target.container = copy;
 }
 
 struct gpc_target_view *gpc_target_get(struct gpc_target_view *v)

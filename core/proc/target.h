@@ -12,7 +12,8 @@
 struct gpc_target_view {
 	struct gpc_target target;
 	int refs;
-	char *text; /* what target's strings and maps point into */
+	char *container; /* target.container, unless that is "" */
+	char *text;      /* what target's strings and maps point into */
 	struct gpc_map *maps;
 	char comm[16], exe[4096];
 	uint64_t exe_dev, exe_ino; /* identity of the executable's file */
@@ -28,6 +29,8 @@ struct gpc_target_id {
 /* One reference. GPC_E_GONE: no such process, or a zombie. */
 gpc_status gpc_target_read(const struct gpc_target_id *id, struct gpc_target_view **ret,
 			   struct gpc_err *err);
+/* Before anybody else has it. name is copied; without memory nothing changes. */
+void gpc_target_set_container(struct gpc_target_view *v, const char *name);
 struct gpc_target_view *gpc_target_get(struct gpc_target_view *v);
 void gpc_target_put(struct gpc_target_view *v); /* NULL is fine */
 /* Is it still the same process (pid and start time), and no zombie? */

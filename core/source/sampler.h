@@ -31,6 +31,9 @@ struct gpc_sampler_config {
 	/* Discovery is told of processes (gpc_table_needs.changed): locked, must
 	 * not block. May be NULL. */
 	void (*changed)(void *ctx, const struct gpc_process *p, const struct gpc_process_event *ev);
+	/* A process used CPU in this control group (see gpc_container_ids): locked,
+	 * must not block. NULL: nobody wants to know of control groups. */
+	void (*placed)(void *ctx, const char *cgroup);
 	void *ctx;
 };
 
