@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "decode/decode.h"
 #include "decode/draft.h"
+#include "encode/text.h"
 
 #define APPID "appid: "
 
@@ -51,6 +52,26 @@ static bool read_number(struct gpc_draft_text text, uint64_t *ret)
 	return text.n;
 }
 
+/* A blank one is no appid, since it would not be written as one. */
+static gpc_status read_appid(struct gpc_draft *d, struct gpc_draft_text *rest, gpc_str *ret,
+			     struct gpc_err *err)
+{
+	struct gpc_draft_text after = *rest, field;
+	gpc_str appid;
+
+	if (!rest->at || rest->n < strlen(APPID) || memcmp(rest->at, APPID, strlen(APPID)) != 0)
+		return GPC_OK;
+	next_field(&after, &field);
+	field.at += strlen(APPID);
+	field.n -= strlen(APPID);
+	gpc_try(gpc_draft_str(d, field, &appid, err));
+	if (gpc_is_blank(gpc_names_text(d->names, appid, NULL)))
+		return GPC_OK;
+	*ret = appid;
+	*rest = after;
+	return GPC_OK;
+}
+
 static gpc_status read_prefix(struct reader *r, struct gpc_draft_text *rest,
 			      struct gpc_draft_process *ret, struct gpc_err *err)
 {
@@ -68,13 +89,7 @@ static gpc_status read_prefix(struct reader *r, struct gpc_draft_text *rest,
 	gpc_try(gpc_draft_str(d, field, &ret->container, err));
 	next_field(rest, &field);
 	gpc_try(gpc_draft_str(d, field, &ret->comm, err));
-	if (rest->at && rest->n >= strlen(APPID) && memcmp(rest->at, APPID, strlen(APPID)) == 0) {
-		next_field(rest, &field);
-		field.at += strlen(APPID);
-		field.n -= strlen(APPID);
-		gpc_try(gpc_draft_str(d, field, &ret->appid, err));
-	}
-	return GPC_OK;
+	return read_appid(d, rest, &ret->appid, err);
 }
 
 /* The frames come root first. */
@@ -123,7 +138,7 @@ static gpc_status read_stack(struct reader *r, struct gpc_draft_text line, struc
 		return expected("a stack, a space and a count", err);
 	stack.n = (size_t)(space - line.at);
 	count = (struct gpc_draft_text){space + 1, line.n - stack.n - 1};
-	if (!read_number(count, &value))
+	if (!read_number(count, &value) || value > INT64_MAX)
 		return expected("a count after the last space", err);
 	gpc_try(count_twins(r, stack, &process.twin, err));
 	while (stack.n && *stack.at == ' ') {

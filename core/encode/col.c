@@ -27,7 +27,7 @@ static void put_prefix(struct gpc_out *o, const struct gpc_profile *p, const str
 	}
 	if (!gpc_out_field(o, s->comm))
 		gpc_out_text(o, "[unknown]");
-	if (*s->appid) {
+	if (!gpc_is_blank(s->appid)) {
 		gpc_out_text(o, ";appid: ");
 		gpc_out_field(o, s->appid);
 	}

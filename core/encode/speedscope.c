@@ -94,9 +94,15 @@ static void put_sample(struct writer *w, const struct gpc_stack *s)
 	gpc_out_bytes(w->out, "]", 1);
 }
 
+/* What JSON readers take for a number. */
+static uint64_t bounded(uint64_t value)
+{
+	return value < INT64_MAX ? value : INT64_MAX;
+}
+
 static void put_weight(struct writer *w, const struct gpc_stack *s)
 {
-	gpc_out_u64(w->out, s->value);
+	gpc_out_u64(w->out, bounded(s->value));
 }
 
 /* One array of the event's rows, from *cursor on, which it moves. */
@@ -111,7 +117,7 @@ static uint64_t put_rows(struct writer *w, uint32_t event, uint64_t *cursor,
 	       gpc_profile_next(w->profile, &next, &stack) && stack.event == event) {
 		gpc_out_text(w->out, between);
 		put(w, &stack);
-		total += stack.value;
+		total = bounded(total + bounded(stack.value));
 		between = ",\n";
 		*cursor = next;
 	}

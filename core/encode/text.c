@@ -57,6 +57,18 @@ static bool is_space(uint32_t c)
 	return c <= ' ' || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029;
 }
 
+bool gpc_is_blank(const char *s)
+{
+	uint32_t c;
+
+	for (size_t n; *s; s += n) {
+		n = gpc_utf8_next(s, &c);
+		if (!is_space(c))
+			return false;
+	}
+	return true;
+}
+
 static void put_spaces(struct gpc_out *o, size_t n)
 {
 	while (n--)

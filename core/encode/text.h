@@ -21,6 +21,9 @@ size_t gpc_utf8_next(const char *s, uint32_t *ret);
  * nothing was left to write. */
 bool gpc_out_field(struct gpc_out *o, const char *s);
 
+/* Nothing that gpc_out_field would write. */
+bool gpc_is_blank(const char *s);
+
 /* A JSON string with its quotes that may stand in a <script> element. */
 void gpc_out_json(struct gpc_out *o, const char *s);
 /* The same without quotes, a piece of one. */

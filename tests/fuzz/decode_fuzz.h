@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the fuzz targets of the readers share. */
+#ifndef GPC_TESTS_DECODE_FUZZ_H
+#define GPC_TESTS_DECODE_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "decode/decode.h"
+#include "encode/encode.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct gpc_fuzz_text {
+	vec(char) bytes;
+};
+
+static gpc_status gpc_fuzz_keep(void *ctx, const void *bytes, uint64_t n)
+{
+	struct gpc_fuzz_text *t = ctx;
+
+	if (!vec_reserve(&t->bytes, n))
+		return GPC_E_NOMEM;
+	if (n)
+		memcpy(t->bytes.at + t->bytes.n, bytes, n);
+	t->bytes.n += n;
+	return GPC_OK;
+}
+
+static inline struct gpc_fuzz_text gpc_fuzz_encode(const struct gpc_profile *p, const char *format)
+{
+	struct gpc_fuzz_text t = {0};
+
+	if (gpc_encode(p, format, gpc_fuzz_keep, &t) < 0)
+		abort();
+	return t;
+}
+
+/* The profile written as format and read again is the same one for .col. */
+static inline void gpc_fuzz_again(const struct gpc_profile *p, const char *format)
+{
+	struct gpc_fuzz_text first = gpc_fuzz_encode(p, "col"), bytes = gpc_fuzz_encode(p, format),
+			     second;
+	struct gpc_profile *again;
+	struct gpc_err err = {0};
+
+	if (gpc_decode(bytes.bytes.at, bytes.bytes.n, format, &again, &err) < 0) {
+		fprintf(stderr, "%s: %s\n", format, err.text);
+		abort();
+	}
+	second = gpc_fuzz_encode(again, "col");
+	if (first.bytes.n != second.bytes.n ||
+	    memcmp(first.bytes.at, second.bytes.at, first.bytes.n) != 0) {
+		fprintf(stderr, "through %s:\n%.*s\n---\n%.*s\n", format, (int)first.bytes.n,
+			first.bytes.at, (int)second.bytes.n, second.bytes.at);
+		abort();
+	}
+	gpc_profile_put(again);
+	vec_deinit(&first.bytes);
+	vec_deinit(&bytes.bytes);
+	vec_deinit(&second.bytes);
+}
+
+static inline void gpc_fuzz_decode(const char *bytes, size_t n, const char *format)
+{
+	struct gpc_profile_info info = {.struct_size = sizeof info};
+	struct gpc_fuzz_text firefox;
+	struct gpc_profile *p;
+	struct gpc_err err = {0};
+
+	if (gpc_decode(bytes, n, format, &p, &err) < 0) {
+		if (!*err.text)
+			abort();
+		return;
+	}
+	gpc_profile_info(p, &info);
+	gpc_fuzz_again(p, "col");
+	/* The others count up to INT64_MAX. */
+	if (info.samples <= INT64_MAX) {
+		gpc_fuzz_again(p, "pprof");
+		gpc_fuzz_again(p, "speedscope");
+	}
+	firefox = gpc_fuzz_encode(p, "firefox");
+	vec_deinit(&firefox.bytes);
+	gpc_profile_put(p);
+}
+
+#endif
