@@ -3,13 +3,15 @@
 import os
 import pathlib
 import shutil
+import subprocess
 import tempfile
 import time
 
 import pytest
 
-from conftest import parse_col, run_agent, start_agent, wait_until
+from conftest import BUILD, parse_col, run_agent, start_agent, wait_until
 from containers import Machine, hex_id, write_bundle
+from runtime_play import Run
 
 UID = "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0"
 POD_SLICE = f"kubepods.slice/kubepods-pod{UID.replace('-', '_')}.slice"
@@ -221,3 +223,33 @@ def test_every_window_lists_its_own(place, machine):
     lists = [parse_col(path)[0]["containers"] for path in seen]
     assert lists[0] == ["first"] and lists[2] == ["second"], lists
     assert set(lists[1]) <= {"first", "second"}
+
+
+def test_labels(machine):
+    """What sinks and embedders read: container, pod, namespace, id of each process."""
+    machine.docker().containers[B] = ("plain", {})
+    write_bundle(machine.root, A, containerd())
+    in_pod, plain, unknown = (machine.group(path) for path in (
+        f"{POD_SLICE}/cri-containerd-{A}.scope", f"docker/{B}", f"docker/{hex_id(7)}"))
+    pids = [group.start().pid for group in (in_pod, plain, unknown)]
+    done = subprocess.run([str(BUILD / "tests/e2e/labels"), f"container-root={machine.root}",
+                           f"pids={','.join(map(str, pids))}", "profiling-duration=3"],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    found = {int(pid): rest for pid, *rest in
+             (line.split("\t") for line in done.stdout.splitlines())}
+    assert found == {
+        pids[0]: [f"k8s_web_shop-7d9f_prod_{UID}_0", "shop-7d9f", "prod", A],
+        pids[1]: ["plain", "", "", B],
+        pids[2]: ["", "", "", hex_id(7)]}
+
+
+def test_collectors_see_the_container(machine, tmp_path):
+    machine.docker().containers[A] = ("seen", {})
+    machine.program = str(machine.root / "testrt-busy")
+    shutil.copy("/bin/sh", machine.program)
+    process = machine.group(f"docker/{A}").start()
+    run = Run(1, [f"container-root={machine.root}", "profiling-duration=3"], tmp_path / "trace")
+    run.finish()
+    names = run.calls("container", process.pid)
+    assert names and all(name[-1] == "seen" for name in names), run.trace()

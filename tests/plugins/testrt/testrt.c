@@ -125,6 +125,8 @@ static int32_t claim(void *self, const struct gpc_target *t)
 		script_deinit(&script);
 	}
 	testrt_trace(rt, "claim %d %d", t->pid, sure);
+	if (*t->container)
+		testrt_trace(rt, "container %d %s", t->pid, t->container);
 	return sure;
 }
 
