@@ -162,8 +162,8 @@ def test_program(tools, place):
 def perf_times(folder, seconds, during):
     """Times, in ns, of the samples that the perf program took meanwhile."""
     data = folder / "perf.data"
-    # -B: perf 6.1 dies of build-ids longer than 20 bytes.
-    perf = subprocess.Popen(["perf", "record", "-q", "-B", "-F", "99", "-a", "-g", "-e", "cpu-clock",
+    # Without build-ids and stacks: perf 6.1 dies of a build-id longer than 20 bytes.
+    perf = subprocess.Popen(["perf", "record", "-q", "-B", "-F", "99", "-a", "-e", "cpu-clock",
                              "-k", "CLOCK_MONOTONIC", "-o", data, "--", "sleep", str(seconds)],
                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
