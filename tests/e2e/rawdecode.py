@@ -98,3 +98,20 @@ def read(path):
         else:
             others.append(Other(type_, misc, ring, bytes(record[8:])))
     return samples, others
+
+
+def read_perf_data(path):
+    """The samples of a file that "perf record" wrote (perf.data-file-format)."""
+    data = memoryview(path.read_bytes())
+    magic, _, entry, attrs, attrs_size, at, length = struct.unpack_from("=8s6Q", data)
+    assert magic == b"PERFILE2"
+    # sample_type is the fifth field of an attr, behind 24 bytes.
+    kinds = {struct.unpack_from("=Q", data, attrs + i + 24)[0] for i in range(0, attrs_size, entry)}
+    assert len(kinds) == 1, "the events of the file differ in their fields"
+    kind, samples, end = kinds.pop(), [], at + length
+    while at < end:
+        type_, _, size = struct.unpack_from("=IHH", data, at)
+        if type_ == RECORD_SAMPLE:
+            samples.append(sample(0, kind, data[at + 8:at + size]))
+        at += size
+    return samples
