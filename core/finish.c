@@ -9,7 +9,7 @@
 #include "profile/merge.h"
 
 #define TABLE_BYTES (64u << 20) /* cap of a symbolized table */
-#define NAMES_BYTES (8u << 20)  /* then a new epoch of names begins */
+#define NAMES_BYTES (4u << 20)  /* then a new epoch of names begins */
 #define NAMES_NS    (2 * GPC_SECOND_NS)
 #define SETTLE_NS   (500 * GPC_MS_NS) /* for files that are being opened */
 #define LOCATE_NS   GPC_SECOND_NS     /* for runtimes to tell names of containers */
@@ -315,12 +315,14 @@ static gpc_status assemble(struct build *b, struct gpc_err *err)
 	return gpc_profile_set_header(b->profile, head, err);
 }
 
-/* Names are kept across windows until they have grown too much. */
+/* Names are kept across windows for the caches of runtime collectors, until they
+ * have grown too much. Nobody else gains by it, and machines bring new names all
+ * the time. */
 static gpc_status renew_names(struct gpc_core *core)
 {
 	struct gpc_names *fresh;
 
-	if (gpc_names_bytes(core->names) < NAMES_BYTES)
+	if (core->runtimes.n && gpc_names_bytes(core->names) < NAMES_BYTES)
 		return GPC_OK;
 	fresh = gpc_names_new(gpc_names_epoch(core->names) + 1);
 	if (!fresh)
