@@ -152,6 +152,7 @@ static void *run(void *arg)
 				.scan_every_ns = SCAN_MIN_NS};
 	bool is_over = false;
 
+	gpc_sampler_begin(core->sampler, win.begin_ns + length);
 	for (win.end_ns = win.begin_ns + length; !is_over; win.seq++) {
 		uint64_t next_end_ns;
 

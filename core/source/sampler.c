@@ -493,6 +493,13 @@ static void wait_until(uint64_t ns)
 		;
 }
 
+void gpc_sampler_begin(struct gpc_sampler *s, uint64_t end_ns)
+{
+	autolock(&s->lock);
+
+	s->limit_ns = end_ns;
+}
+
 void gpc_sampler_cut(struct gpc_sampler *s, uint64_t end_ns, uint64_t next_end_ns)
 {
 	wait_until(end_ns + SLACK_NS);

@@ -67,6 +67,8 @@ void gpc_sampler_stats(struct gpc_sampler *s, uint32_t stream, struct gpc_stream
 
 /* ---- windows -------------------------------------------------------------- */
 
+/* The first window begins, and ends at end_ns. */
+void gpc_sampler_begin(struct gpc_sampler *s, uint64_t end_ns);
 /* Ends the running window: waits until end_ns has passed, drains the rings up to
  * it and puts the tables of all streams aside for gpc_sampler_take; later
  * samples count for the next window, which ends at next_end_ns. */
