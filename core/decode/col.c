@@ -62,6 +62,8 @@ static gpc_status read_appid(struct gpc_draft *d, struct gpc_draft_text *rest, g
 	if (!rest->at || rest->n < strlen(APPID) || memcmp(rest->at, APPID, strlen(APPID)) != 0)
 		return GPC_OK;
 	next_field(&after, &field);
+	if (!after.at)
+		return GPC_OK; /* the only frame */
 	field.at += strlen(APPID);
 	field.n -= strlen(APPID);
 	gpc_try(gpc_draft_str(d, field, &appid, err));

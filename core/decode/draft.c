@@ -126,6 +126,16 @@ gpc_status gpc_draft_push(struct gpc_draft *d, gpc_frame frame, struct gpc_err *
 	return vec_push(&d->stack, frame) ? GPC_OK : gpc_err_nomem(err);
 }
 
+/* A file may have empty stacks; in memory those mean something else. */
+static gpc_status push_unknown(struct gpc_draft *d, struct gpc_err *err)
+{
+	struct gpc_frame_entry entry = {0};
+	gpc_frame frame;
+
+	gpc_try(gpc_draft_frame(d, (struct gpc_draft_text){"[unknown]", 9}, &entry, &frame, err));
+	return gpc_draft_push(d, frame, err);
+}
+
 /* A stack that only says that it was not kept has no frames in memory. */
 static bool is_overflow(struct gpc_draft *d)
 {
@@ -138,9 +148,13 @@ static bool is_overflow(struct gpc_draft *d)
 gpc_status gpc_draft_row(struct gpc_draft *d, size_t event, uint64_t key, uint64_t value,
 			 struct gpc_err *err)
 {
-	uint32_t n = is_overflow(d) ? 0 : (uint32_t)d->stack.n;
-	gpc_status st = gpc_stacks_add(d->events.at[event].stacks, key, d->stack.at, n, value);
+	gpc_status st;
+	uint32_t n;
 
+	if (!d->stack.n)
+		gpc_try(push_unknown(d, err));
+	n = is_overflow(d) ? 0 : (uint32_t)d->stack.n;
+	st = gpc_stacks_add(d->events.at[event].stacks, key, d->stack.at, n, value);
 	if (st == GPC_E_BUDGET)
 		return gpc_err_set(err, st, "more than %zu MB of stacks",
 				   GPC_DRAFT_STACK_BYTES >> 20);
@@ -156,14 +170,17 @@ static void read_times(struct gpc_draft *d, const json_t *header)
 	double seconds = json_number_value(
 		json_object_get(json_object_get(header, "gprofiler_core"), "seconds"));
 	struct tm tm = {0};
+	int64_t ns;
 
 	if (seconds > 0 && seconds < 1e9)
 		d->span.duration_ns = (uint64_t)(seconds * 1e9 + 0.5);
 	if (!end || !strptime(end, "%Y-%m-%dT%H:%M:%S", &tm))
 		return;
-	d->span.end_unix_ns = (int64_t)timegm(&tm) * (int64_t)GPC_SECOND_NS;
-	d->span.begin_unix_ns = d->span.end_unix_ns - (int64_t)d->span.duration_ns;
-	d->has_header_time = true;
+	/* The year is anybody's word. */
+	if (__builtin_mul_overflow((int64_t)timegm(&tm), (int64_t)GPC_SECOND_NS, &ns) || ns < 0)
+		return;
+	d->span.end_unix_ns = ns;
+	d->span.begin_unix_ns = ns - (int64_t)d->span.duration_ns;
 }
 
 gpc_status gpc_draft_header(struct gpc_draft *d, struct gpc_draft_text json, struct gpc_err *err)

@@ -43,7 +43,7 @@ struct gpc_draft {
 	vec(gpc_frame) stack; /* scratch, leaf first */
 	char *header;
 	struct gpc_profile_span span;
-	bool has_header_time, has_index, has_container;
+	bool has_index, has_container;
 	uint32_t wants; /* GPC_WANT_ that the file brings */
 };
 

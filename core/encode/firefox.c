@@ -84,6 +84,8 @@ static void put_real(struct gpc_out *o, double value)
 {
 	char text[64];
 
+	if (!(value > 0)) /* a file may say that it was before 1970 */
+		value = 0;
 	/* The decimal sign must not follow the embedder's locale. */
 	snprintf(text, sizeof text, "%" PRIu64 ".%03u", (uint64_t)value,
 		 (unsigned)((value - (double)(uint64_t)value) * 1000));
