@@ -22,9 +22,9 @@
  * A stack that has an error frame already does not get it again. Odd samples go
  * by the stacks' values and texts, so the order of the inputs does not matter
  * for the counts. An error stack is one whose root-most frame has GPC_FRAME_ERROR and that has
- * no other frame. Rows keep their threads, but processes are scaled as a whole. perf NULL: no perf in this profile; all runtimes' stacks as
- * they are, error stacks included. Processes appear in the order perf first
- * reported them, then in the runtimes' order. Equal inputs give equal bytes. */
+ * no other frame. Rows keep their threads, but processes are scaled as a whole. perf NULL: no perf
+ * in this profile; all runtimes' stacks as they are, error stacks included. Processes appear in the
+ * order perf first reported them, then in the runtimes' order. Equal inputs give equal bytes. */
 gpc_status gpc_merge(struct gpc_names *names, const struct gpc_stacks *perf,
 		     const struct gpc_stacks *const *runtimes, size_t n_runtimes, size_t max_bytes,
 		     struct gpc_stacks **ret, struct gpc_err *err);

@@ -585,9 +585,9 @@ struct gpc_stack { /* one folded stack */
 	uint32_t metadata;                    /* index into the header's application_metadata */
 	uint32_t reserved;
 	const char *pod, *pod_namespace, *container_id; /* never NULL */
-	const char *thread; /* its name; "" unknown */
-	uint64_t process;   /* equal for stacks of one process image */
-	int32_t tid;        /* 0 unknown: see want() */
+	const char *thread;                             /* its name; "" unknown */
+	uint64_t process;                               /* equal for stacks of one process image */
+	int32_t tid;                                    /* 0 unknown: see want() */
 	int32_t reserved2;
 };
 struct gpc_frame_text { /* borrowed as the profile is */
