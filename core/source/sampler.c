@@ -15,9 +15,9 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "base/vec.h"
-#include "proc/container.h"
 #include "proc/opener.h"
 #include "source/fold.h"
+#include "source/place.h"
 #include "source/frames.h"
 #include "source/rawfile.h"
 #include "source/reader.h"
@@ -31,7 +31,6 @@
 #define SYMBOL_BYTES (6u << 20)
 #define OPEN_FILES   512
 #define KEEP_BYTES   (256u << 10) /* of an empty table */
-#define PLACES_MAX   8            /* control groups that are asked for, per process */
 
 struct stream {
 	uint32_t ring; /* the reader's number for it */
@@ -58,6 +57,7 @@ struct gpc_sampler {
 	uint64_t events; /* of processes, ever */
 	bool kernel_changed, has_sideband;
 	struct gpc_folded folded;
+	struct gpc_place place;
 	struct gpc_threads threads; /* empty unless the config asks for them */
 	int proc_fd;
 
@@ -107,44 +107,9 @@ static void on_perf_map(void *ctx, uint64_t process, int fd)
 static void on_cgroup(void *ctx, uint64_t process, uint64_t cgroup, const char *text)
 {
 	struct gpc_sampler *s = ctx;
-	struct gpc_process *p;
 	autolock(&s->lock);
 
-	p = gpc_table_by_id(s->table, process);
-	if (cgroup)
-		gpc_table_cgroup(s->table, cgroup, text);
-	else if (p)
-		gpc_table_place(p, text);
-	s->config.placed(s->config.ctx, text);
-}
-
-static bool tells_container(const char *cgroup)
-{
-	size_t len;
-
-	gpc_container_line(cgroup, &len);
-	return len;
-}
-
-/* A sample of p came from this control group; 0: the kernel does not say. */
-static void place(struct gpc_sampler *s, struct gpc_process *p, uint64_t cgroup)
-{
-	bool is_known = p->is_placed && p->cgroup == cgroup;
-	const char *path;
-
-	p->cgroup = cgroup;
-	if (is_known || p->is_kernel || !s->config.placed)
-		return;
-	p->is_placed = true;
-	path = gpc_table_cgroup_path(s->table, cgroup);
-	if (path && tells_container(path)) {
-		s->config.placed(s->config.ctx, path);
-	} else if (path && gpc_opener_is_unified(s->opener)) {
-		gpc_table_place(p, path); /* in no container any more */
-	} else if (p->places_asked < PLACES_MAX) {
-		p->places_asked++;
-		gpc_opener_cgroup(s->opener, p);
-	}
+	gpc_place_told(&s->place, process, cgroup, text);
 }
 
 /* ---- records --------------------------------------------------------------- */
@@ -177,7 +142,7 @@ static void count_sample(struct gpc_sampler *s, struct stream *st, const struct 
 	s->window_samples++;
 	if (!p)
 		return;
-	place(s, p, r->sample.cgroup);
+	gpc_place_sample(&s->place, p, r->sample.cgroup);
 	gpc_fold(s->table, p, &r->sample, &s->folded);
 	gpc_stacks_add(st->now, row_key(s, p, (int32_t)r->tid), s->folded.frames, s->folded.n, 1);
 	if (s->folded.has_jit && !p->has_jit && !p->is_kernel) {
@@ -311,7 +276,12 @@ static gpc_status build(struct gpc_sampler *s, struct gpc_err *err)
 	gpc_try(gpc_table_new("/proc", s->images, &needs, s->log, &s->table, err));
 	gpc_try(gpc_reader_new(s->log, &s->reader, err));
 	gpc_try(gpc_opener_new(s->images, on_perf_map, s, s->log, &s->opener, err));
-	gpc_opener_set_cgroups(s->opener, s->config.placed ? on_cgroup : NULL);
+	if (s->config.placed)
+		gpc_opener_set_cgroups(s->opener, on_cgroup);
+	s->place = (struct gpc_place){.table = s->table,
+				      .opener = s->opener,
+				      .placed = s->config.placed,
+				      .ctx = s->config.ctx};
 	if (s->config.raw_path)
 		gpc_try(gpc_rawfile_new(s->config.raw_path, &s->rawfile, err));
 	return GPC_OK;
