@@ -42,6 +42,8 @@ struct fixture {
 	struct gpc_names *names;
 	struct gpc_profile *p;
 	char root[64], dir[128];
+	struct gpc_profile_api api;
+	uint32_t wants;
 	char log[8192]; /* "LEVEL text\n" ... */
 };
 
@@ -53,10 +55,20 @@ static void keep_log(const struct gpc_host *h, gpc_level level, const char *msg)
 	snprintf(f->log + n, sizeof f->log - n, "%d %s\n", level, msg);
 }
 
+static void want(const struct gpc_host *h, uint32_t wants)
+{
+	struct fixture *f = h->impl;
+
+	f->wants |= wants;
+}
+
 static const void *extension(const struct gpc_host *h, const char *id)
 {
-	(void)h;
-	return strcmp(id, "gpc.profile/1") == 0 ? gpc_profile_api_get() : NULL;
+	struct fixture *f = h->impl;
+
+	f->api = *gpc_profile_api_get();
+	f->api.want = want;
+	return strcmp(id, "gpc.profile/1") == 0 ? &f->api : NULL;
 }
 
 static struct gpc_profile *profile_with(struct gpc_names *names, const char *function, int rows)
@@ -426,9 +438,46 @@ static void an_encoder_that_fails(void **state)
 
 #define test(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
 
+/* Each name, with the link to it. */
+static void all_formats_are_written(void **state)
+{
+	static const char *const all[] = {"col", "pprof", "speedscope", "firefox"};
+	static const char *const suffixes[] = {".col", ".pb.gz", ".speedscope.json",
+					       ".firefox.json", ".html"};
+	struct fixture *f = *state;
+
+	f->options.formats = (struct gpc_list){all, 4, 0};
+	assert_int_equal(create(f), GPC_OK);
+	assert_int_equal(f->wants, GPC_WANT_THREADS | GPC_WANT_ADDRESSES);
+	assert_int_equal(f->sink->write(f->self, f->p), GPC_OK);
+	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+		char name[128], link[128], target[128] = "";
+
+		snprintf(name, sizeof name, STEM "%s", suffixes[i]);
+		snprintf(link, sizeof link, "last_%s%s",
+			 strcmp(suffixes[i], ".html") == 0 ? "flamegraph" : "profile", suffixes[i]);
+		assert_true(readlink(path(f, link), target, sizeof target - 1) > 0);
+		assert_string_equal(target, name);
+		assert_int_equal(access(path(f, name), R_OK), 0);
+	}
+}
+
+/* They cost something. */
+static void details_are_not_wanted_without_need(void **state)
+{
+	static const char *const some[] = {"col", "speedscope"};
+	struct fixture *f = *state;
+
+	f->options.formats = (struct gpc_list){some, 2, 0};
+	assert_int_equal(create(f), GPC_OK);
+	assert_int_equal(f->wants, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		test(all_formats_are_written),
+		test(details_are_not_wanted_without_need),
 		test(files_links_and_log),
 		test(only_what_is_asked_for),
 		test(nothing_to_write),
