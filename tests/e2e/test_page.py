@@ -23,16 +23,15 @@ import known  # noqa: E402
 
 NAMES = [name for path in sorted(CHECKS.glob("*.mjs"))
          for name in re.findall(r'^ *check\(\s*["`](.*?)["`],', path.read_text(), re.M)]
-WIDTHS = ("390", "2560")  # of a check that is run for each
+EACH = {"${width}": ("390", "2560"),  # checks that are run for each of some
+        "${damage}": ("depth", "names", "processes", "endless")}
 JAVA = re.compile(r"_\[[ji01]\]$")
 
 
 def all_names():
     for name in NAMES:
-        if "${width}" in name:
-            yield from (name.replace("${width}", width) for width in WIDTHS)
-        else:
-            yield name
+        values = [(mark, value) for mark in EACH if mark in name for value in EACH[mark]]
+        yield from [name.replace(mark, value) for mark, value in values] or [name]
 
 
 def real_profile(folder):
@@ -87,9 +86,10 @@ def make_files(folder):
         "expected.json": json.dumps(function_totals(stacks)),
         "facts.json": json.dumps({"samples": sum(count for _, count in stacks)}),
     }
+    texts |= {f"{name}.htm": known.put_data(page, data) for name, data in known.damaged().items()}
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
-    paths = {folder / name for name in texts}
+    paths = [folder / name for name in texts]
     return ({p.stem: str(p) for p in paths if p.suffix == ".html"},
             {p.stem: str(p) for p in paths if p.suffix != ".html"} |
             {"turns": str(folder / "turns.html")})

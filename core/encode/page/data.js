@@ -124,12 +124,39 @@ function readFolded(text) {
   return { ...raw, about: { ...about, samples } };
 }
 
+// A page that somebody gives us may hold anything.
+function checkRows({ rows, names, processes }) {
+  const isCount = (value) => Number.isSafeInteger(value) && value >= 0;
+  let i = 0;
+
+  for (const process of processes) {
+    for (let row = 0, depth = 0; row < process.rows; row++) {
+      const kept = rows[i++], more = rows[i++];
+
+      if (!isCount(kept) || !isCount(more) || kept > depth || more > rows.length - i)
+        throw new Error("its rows do not fit together");
+      depth = kept + more;
+      for (const end = i + more; i < end; i++)
+        if (!isCount(rows[i]) || rows[i] >= names.length)
+          throw new Error("its rows have frames without a name");
+      if (!(rows[i++] >= 0))
+        throw new Error("its rows have no counts");
+    }
+  }
+  if (i !== rows.length || !names.every((name) => typeof name === "string"))
+    throw new Error("its rows do not belong to its processes");
+}
+
 // Text of a file that somebody gives us: .col, folded stacks, or our own page.
 function readFile(text) {
   const page = /<script id="data" type="application\/json">([^<]*)<\/script>/.exec(text);
 
-  if (page)
-    return readPage(JSON.parse(page[1]));
+  if (page) {
+    const given = readPage(JSON.parse(page[1]));
+
+    checkRows(given);
+    return given;
+  }
   const raw = readFolded(text);
 
   if (!raw.processes.length)

@@ -105,6 +105,16 @@ check("a file that is no profile is refused with the reason", {}, async (page, {
   assert.equal((await hoverFrame(page, 610, 1)).name, "db");
 });
 
+for (const damage of ["depth", "names", "processes", "endless"])
+  check(`a damaged page is refused: ${damage}`, {}, async (page, { files }) => {
+    await page.locator("input[type=file]").setInputFiles(files[damage]);
+    const toast = page.locator(".gv-toast.gv-shown");
+
+    await toast.waitFor();
+    assert.match(await toast.textContent(), /cannot be compared: its rows /);
+    assert.ok(!await bar(page).isVisible());
+  });
+
 check("comparing ends", {}, async (page, { files }) => {
   await give(page, files.changed);
   await page.getByRole("button", { name: "Stop", exact: true }).click();

@@ -89,6 +89,16 @@ def large(stacks=100_000, functions=20_000, processes=200):
     return profile
 
 
+def damaged():
+    """Data that must be refused, by what is wrong with it."""
+    process = [[1, 7, "p", ""]]
+    parts = {"depth": ([3, 1, 0, 5], process), "names": ([0, 1, 9, 5], process),
+             "processes": ([0, 1, 0, 5, 0, 1, 0, 5], process),
+             "endless": ([0, 1, 0, 5], [[1e15, 7, "p", ""]])}
+    return {name: {**data([], "bad"), "names": ["a"], "rows": rows, "processes": processes}
+            for name, (rows, processes) in parts.items()}
+
+
 def put_data(page, first, second=None):
     """The page of the program with other profiles in it."""
     for mark, value in (("data", first), ("other", second)):
