@@ -8,8 +8,10 @@
 
 #include <gpc/gpc.h>
 
+#include "base/cleanup.h"
 #include "program/convert.h"
-#include "program/journal.h"
+#include "program/diff.h"
+#include "program/live.h"
 #include "program/run.h"
 #include "program/secrets.h"
 
@@ -19,6 +21,9 @@ enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
 static const char usage_text[] =
 	"gprofiler-core [OPTION]...\n"
+	"       gprofiler-core once [OPTION]...   (a session of 5 s as text)\n"
+	"       gprofiler-core top [OPTION]...    (one each 2 s on the screen)\n"
+	"       gprofiler-core diff BEFORE AFTER [--html FILE]\n"
 	"       gprofiler-core plugins list [--json]\n"
 	"       gprofiler-core plugins show NAME [--json]\n"
 	"       gprofiler-core convert IN OUT [--from FORMAT] [--to FORMAT]";
@@ -27,6 +32,12 @@ static const char usage_text[] =
 struct own_options {
 	int32_t as_json;
 	const char *from, *to;
+	const char *html;
+};
+
+struct program {
+	struct gpc_journal journal;
+	struct gpc_live live;
 };
 
 static const struct gpc_option own_rows[] = {
@@ -52,6 +63,13 @@ static const struct gpc_option own_rows[] = {
 	 .dest = "",
 	 .flags = GPC_OPT_ABSOLUTE | GPC_OPT_HIDDEN,
 	 .help = "convert: the format of OUT"},
+	{.struct_size = sizeof(struct gpc_option),
+	 .type = GPC_OPT_STRING,
+	 .name = "html",
+	 .offset = offsetof(struct own_options, html),
+	 .dest = "",
+	 .flags = GPC_OPT_ABSOLUTE | GPC_OPT_HIDDEN,
+	 .help = "diff: write the page that compares to this file"},
 	{0},
 };
 
@@ -115,6 +133,30 @@ static int convert(const struct gpc_rest *w, const struct own_options *own)
 	return outcome(gpc_convert(w->at[1], w->at[2], own->from, own->to, &err), &err);
 }
 
+static int diff(const struct gpc_rest *w, const struct own_options *own)
+{
+	struct gpc_err err = {0};
+
+	if (w->n != 3)
+		return usage_error("diff: say 'diff BEFORE AFTER'");
+	return outcome(gpc_diff(w->at[1], w->at[2], own->html, &err), &err);
+}
+
+/* A session, shown or logged. */
+static int run(struct program *program, struct gpc_core *core, char **argv)
+{
+	struct gpc_err err = {0};
+	int status;
+
+	if (program->live.kind == GPC_LIVE_NONE)
+		status = gpc_run(core, &program->journal, NULL, argv, &err);
+	else
+		status = gpc_live_run(&program->live, core, &program->journal, argv, &err);
+	if (status == STATUS_USAGE)
+		return usage_error(err.text);
+	return status == STATUS_OK ? STATUS_OK : failure(&err);
+}
+
 static int unknown_word(const char *word)
 {
 	char text[200];
@@ -123,71 +165,108 @@ static int unknown_word(const char *word)
 	return usage_error(text);
 }
 
-static int dispatch(struct gpc_core *core, struct gpc_journal *j, const struct gpc_rest *w,
+static int misplaced(const char *word)
+{
+	char text[200];
+
+	snprintf(text, sizeof text, "'%s' must be the first word, and alone", word);
+	return usage_error(text);
+}
+
+static int command(struct program *program, struct gpc_core *core, const struct gpc_rest *w,
+		   const struct own_options *own, char **argv)
+{
+	const char *word = w->n ? w->at[0] : "";
+
+	if (strcmp(word, "plugins") == 0)
+		return flushed(plugins(core, w, own->as_json));
+	if (strcmp(word, "convert") == 0)
+		return convert(w, own);
+	if (strcmp(word, "diff") == 0)
+		return flushed(diff(w, own));
+	if (strcmp(word, "once") != 0 && strcmp(word, "top") != 0)
+		return unknown_word(word);
+	if (program->live.kind == GPC_LIVE_NONE || w->n > 1)
+		return misplaced(word);
+	return flushed(run(program, core, argv));
+}
+
+static int dispatch(struct program *program, struct gpc_core *core, const struct gpc_rest *w,
 		    const struct own_options *own, char **argv)
 {
-	struct gpc_err err = {0};
-	int status;
-
 	if (gpc_core_get_int(core, "help"))
 		return flushed(help(core));
 	if (gpc_core_get_int(core, "version")) {
 		printf("%s\n", gpc_version());
 		return flushed(STATUS_OK);
 	}
-	if (w->n && strcmp(w->at[0], "plugins") == 0)
-		return flushed(plugins(core, w, own->as_json));
-	if (w->n && strcmp(w->at[0], "convert") == 0)
-		return convert(w, own);
 	if (w->n)
-		return unknown_word(w->at[0]);
+		return command(program, core, w, own, argv);
 	if (own->as_json)
 		return usage_error("--json goes with 'plugins list' and 'plugins show'");
-	status = gpc_run(core, j, argv, &err);
-	if (status == STATUS_USAGE)
-		return usage_error(err.text);
-	return status == STATUS_OK ? STATUS_OK : failure(&err);
+	if (own->html)
+		return usage_error("--html goes with 'diff'");
+	return run(program, core, argv);
 }
 
-static int with_core(struct gpc_core *core, struct gpc_journal *j, char **argv, char *const *envp)
+static int with_core(struct program *program, struct gpc_core *core, char **argv, char *const *envp)
 {
+	autofree char **args = gpc_live_args(program->live.kind, argv);
 	struct own_options own = {0};
 	const char *at[MAX_WORDS];
 	struct gpc_rest words = {.at = at, .room = MAX_WORDS};
 	struct gpc_err err = {0};
 	int argc = 0, status;
-	gpc_status st;
+	gpc_status st = args ? GPC_OK : gpc_err_nomem(&err);
 
-	while (argv[argc])
+	while (args && args[argc])
 		argc++;
-	st = gpc_core_add_options(core, "Plugins", own_rows, &own, &err);
 	if (st >= 0)
-		st = gpc_core_args(core, argc - 1, argv + 1, envp, &words, &err);
+		st = gpc_core_add_options(core, "Plugins", own_rows, &own, &err);
+	if (st >= 0)
+		st = gpc_core_args(core, argc, args, envp, &words, &err);
 	gpc_secrets_mask(argv);
-	status = st < 0 ? outcome(st, &err) : dispatch(core, j, &words, &own, argv);
+	status = st < 0 ? outcome(st, &err) : dispatch(program, core, &words, &own, argv);
 	gpc_core_free(core); /* before own goes */
 	return status;
 }
 
+static void on_log(void *ctx, const struct gpc_log_line *line)
+{
+	struct program *program = ctx;
+
+	gpc_journal_line(&program->journal, line);
+}
+
+static void on_profile(void *ctx, const struct gpc_profile *p, const struct gpc_profile_api *api)
+{
+	struct program *program = ctx;
+
+	gpc_live_profile(&program->live, p, api);
+}
+
 int gpc_cli(int argc, char **argv, char *const *envp)
 {
-	struct gpc_journal journal;
+	struct program program = {.live.kind = gpc_live_kind_of(argv)};
 	struct gpc_core_setup setup = {.size = sizeof setup,
-				       .ctx = &journal,
+				       .ctx = &program,
 				       .log_level = GPC_INFO,
-				       .on_log = gpc_journal_line};
+				       .on_log = on_log};
 	struct gpc_core *core;
 	struct gpc_err err = {0};
 	int status;
 
 	if (argc < 1)
 		return STATUS_USAGE;
-	gpc_journal_init(&journal);
+	if (program.live.kind != GPC_LIVE_NONE) /* to the core it is an output like a folder */
+		setup.on_profile = on_profile;
+	gpc_journal_init(&program.journal);
 	if (gpc_core_new(&setup, &core, &err) < 0)
 		status = failure(&err);
 	else
-		status = with_core(core, &journal, argv, envp);
-	gpc_journal_abandon(&journal);
-	gpc_journal_deinit(&journal);
+		status = with_core(&program, core, argv, envp);
+	gpc_journal_abandon(&program.journal);
+	gpc_journal_deinit(&program.journal);
+	gpc_live_deinit(&program.live);
 	return status;
 }

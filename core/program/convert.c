@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "program/convert.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/io.h"
+#include "program/outfile.h"
 
 struct format {
 	const char *suffix, *name;
@@ -71,74 +66,27 @@ static gpc_status choose_format(const char *out, const char *to, const char **re
 	return GPC_OK;
 }
 
-struct stream {
-	int fd;
-	struct gpc_err *err;
+struct making {
+	const struct gpc_profile *profile;
+	const char *format;
 };
 
-static gpc_status put(void *ctx, const void *bytes, uint64_t n)
+static gpc_status make(const void *arg, gpc_outfile_put put, void *ctx)
 {
-	struct stream *stream = ctx;
+	const struct making *m = arg;
 
-	return gpc_write_all(stream->fd, bytes, n, stream->err);
+	return gpc_profile_functions()->encode(m->profile, m->format, put, ctx);
 }
 
-static gpc_status encode(const struct gpc_profile *p, const char *format, int fd,
-			 struct gpc_err *err)
-{
-	struct stream stream = {fd, err};
-	gpc_status st;
-
-	err->text[0] = '\0';
-	st = gpc_profile_functions()->encode(p, format, put, &stream);
-	if (st < 0 && !*err->text)
-		return gpc_err_set(err, st, "encode as %s: %s", format,
-				   st == GPC_E_NOMEM ? "out of memory" : "failed");
-	return st;
-}
-
-/* Beside the file, under a name of its own, until all is written. */
-static gpc_status write_new(const struct gpc_profile *p, const char *format, const char *out,
-			    struct gpc_err *err)
-{
-	autofree char *temp = NULL;
-	autoclose int fd = -1;
-	gpc_status st;
-
-	if (asprintf(&temp, "%s.%d.tmp", out, getpid()) < 0) {
-		temp = NULL;
-		return gpc_err_nomem(err);
-	}
-	fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return gpc_err_sys(err, "create %s", temp);
-	st = encode(p, format, fd, err);
-	if (st >= 0 && (close(take_fd(&fd)) < 0 || rename(temp, out) < 0))
-		st = gpc_err_sys(err, "write %s", out);
-	else if (st < 0)
-		gpc_err_prefix(err, "write %s", out);
-	if (st < 0)
-		unlink(temp);
-	return st;
-}
-
-/* A pipe or a device is written to as it is; it cannot be replaced. */
 static gpc_status write_out(const struct gpc_profile *p, const char *format, const char *out,
 			    struct gpc_err *err)
 {
-	autoclose int fd = -1;
-	struct stat st;
+	struct making making = {p, format};
+	char what[60];
+	struct gpc_outfile_maker maker = {.what = what, .arg = &making, .make = make};
 
-	if (strcmp(out, "-") == 0)
-		return encode(p, format, STDOUT_FILENO, err);
-	if (stat(out, &st) < 0 || S_ISREG(st.st_mode))
-		return write_new(p, format, out, err);
-	fd = open(out, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
-		return gpc_err_sys(err, "open %s", out);
-	if (encode(p, format, fd, err) < 0)
-		return gpc_err_prefix(err, "write %s", out);
-	return GPC_OK;
+	snprintf(what, sizeof what, "encode as %s", format);
+	return gpc_outfile_write(out, &maker, err);
 }
 
 gpc_status gpc_convert(const char *in, const char *out, const char *from, const char *to,

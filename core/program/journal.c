@@ -83,18 +83,10 @@ static void write_file(struct gpc_journal *j, const char *text, size_t n)
 	if (st < 0 && !j->is_failing) {
 		line.message = err.text;
 		n = gpc_journal_format(note, sizeof note, gpc_unix_ns(), &line);
-		gpc_write_all(STDOUT_FILENO, note, n, NULL);
+		gpc_write_all(j->style == GPC_JOURNAL_LINES ? STDOUT_FILENO : STDERR_FILENO, note,
+			      n, NULL);
 	}
 	j->is_failing = st < 0;
-}
-
-static void write_line(struct gpc_journal *j, const char *text)
-{
-	size_t n = strlen(text);
-
-	erase_status(j);
-	gpc_write_all(STDOUT_FILENO, text, n, NULL);
-	write_file(j, text, n);
 }
 
 static void keep_line(struct gpc_journal *j, gpc_level level, const char *text)
@@ -105,6 +97,22 @@ static void keep_line(struct gpc_journal *j, gpc_level level, const char *text)
 		line.text = strdup(text);
 	if (line.text && !vec_push(&j->early, line))
 		free(line.text);
+}
+
+static void write_line(struct gpc_journal *j, gpc_level level, const char *text)
+{
+	bool is_shown = j->style == GPC_JOURNAL_LINES || level <= GPC_WARN;
+	size_t n = strlen(text);
+
+	write_file(j, text, n);
+	if (!is_shown)
+		return;
+	if (j->style == GPC_JOURNAL_LATER) {
+		keep_line(j, level, text);
+		return;
+	}
+	erase_status(j);
+	gpc_write_all(j->style == GPC_JOURNAL_LINES ? STDOUT_FILENO : STDERR_FILENO, text, n, NULL);
 }
 
 static void forget_early(struct gpc_journal *j)
@@ -133,12 +141,17 @@ void gpc_journal_init(struct gpc_journal *j)
 void gpc_journal_open(struct gpc_journal *j, const char *path, int64_t max_size, int64_t backups)
 {
 	struct gpc_err err;
-	gpc_status st = gpc_logfile_init(&j->file, path, max_size, backups, &err);
+	struct gpc_journal kept = {.early.at = j->early.at, .early.n = j->early.n};
+	gpc_status st = GPC_OK;
 
+	if (*path)
+		st = gpc_logfile_init(&j->file, path, max_size, backups, &err);
 	j->is_open = true;
-	for (size_t i = 0; i < j->early.n; i++)
-		write_line(j, j->early.at[i].text);
-	forget_early(j);
+	j->early.at = NULL;
+	j->early.n = j->early.room = 0;
+	for (size_t i = 0; i < kept.early.n; i++)
+		write_line(j, kept.early.at[i].level, kept.early.at[i].text);
+	forget_early(&kept);
 	if (st < 0)
 		gpc_journal_say(j, GPC_WARN, "No log file: %s", err.text);
 }
@@ -168,7 +181,7 @@ void gpc_journal_line(void *ctx, const struct gpc_log_line *line)
 
 	gpc_journal_format(text, sizeof text, gpc_unix_ns(), line);
 	if (j->is_open)
-		write_line(j, text);
+		write_line(j, line->level, text);
 	else
 		keep_line(j, line->level, text);
 }
@@ -191,7 +204,7 @@ void gpc_journal_reopen(struct gpc_journal *j)
 	gpc_status st;
 
 	pthread_mutex_lock(&j->lock);
-	st = j->is_open ? gpc_logfile_reopen(&j->file, &err) : GPC_OK;
+	st = j->is_open && j->file.path ? gpc_logfile_reopen(&j->file, &err) : GPC_OK;
 	pthread_mutex_unlock(&j->lock);
 	if (st < 0)
 		gpc_journal_say(j, GPC_WARN, "No log file: %s", err.text);

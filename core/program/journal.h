@@ -22,19 +22,27 @@ struct gpc_journal_early {
 	char *text;
 };
 
+enum gpc_journal_style {
+	GPC_JOURNAL_LINES,    /* all lines to standard output */
+	GPC_JOURNAL_WARNINGS, /* warnings and errors to standard error */
+	GPC_JOURNAL_LATER     /* the same, when the journal is abandoned */
+};
+
 struct gpc_journal {
 	pthread_mutex_t lock;
 	bool is_open, is_failing;
-	bool has_terminal; /* standard error is one */
-	bool has_status;   /* a progress line stands there now */
+	enum gpc_journal_style style; /* set before it is opened */
+	bool has_terminal;            /* standard error is one */
+	bool has_status;              /* a progress line stands there now */
 	struct gpc_logfile file;
 	vec(struct gpc_journal_early) early;
 };
 
 void gpc_journal_init(struct gpc_journal *j);
-/* Writes what was kept. A file that cannot be opened is a warning in the log. */
+/* Writes what was kept. path "": no file. A file that cannot be opened is a warning in the log. */
 void gpc_journal_open(struct gpc_journal *j, const char *path, int64_t max_size, int64_t backups);
-/* Warnings that were kept go to standard error: the log is not opened. */
+/* Warnings that were kept go to standard error: the log is not opened, or shows
+ * them later. */
 void gpc_journal_abandon(struct gpc_journal *j);
 void gpc_journal_deinit(struct gpc_journal *j);
 

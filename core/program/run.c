@@ -31,6 +31,7 @@ struct run {
 	struct gpc_journal *journal;
 	struct gpc_controller controller;
 	struct gpc_progress progress;
+	const struct gpc_viewer *viewer; /* or NULL */
 	const char *pid_file, *heartbeat_file;
 	int signal_fd, lock_fd;
 	bool is_continuous, has_usage, is_over, has_failed;
@@ -151,46 +152,80 @@ static int until_tick_ms(const struct run *r)
 
 /* ---- ending ------------------------------------------------------------------ */
 
+static void end_view(const struct run *r)
+{
+	if (r->viewer)
+		r->viewer->end(r->viewer->ctx);
+}
+
 /* Outputs hang, and the user does not want to wait: no destructor would end
  * sooner than they do. */
 static _Noreturn void give_up(struct run *r)
 {
+	end_view(r);
 	gpc_journal_status(r->journal, "");
 	gpc_journal_say(r->journal, GPC_WARN, "Interrupted again: not waiting for slow outputs");
 	gpc_pidfile_remove(r->pid_file);
 	_exit(STATUS_OK);
 }
 
+static void told_to_end(struct run *r, int number)
+{
+	uint64_t now = gpc_now_ns();
+
+	if (r->signal_ns) {
+		if (now - r->signal_ns >= PATIENCE_NS)
+			give_up(r);
+		return;
+	}
+	r->signal_ns = now;
+	gpc_journal_say(r->journal, GPC_INFO, "Got SIG%s: ending the session",
+			sigabbrev_np(number));
+	r->is_over = true;
+}
+
+static bool is_of(const int *signals, int number)
+{
+	while (*signals && *signals != number)
+		signals++;
+	return *signals;
+}
+
 static void take_signals(struct run *r)
 {
+	const struct gpc_viewer *v = r->viewer;
 	int number;
 
 	while ((number = gpc_signals_next(r->signal_fd))) {
-		uint64_t now = gpc_now_ns();
-
-		if (number == SIGHUP) {
+		if (v && is_of(v->signals, number) && v->on_signal(v->ctx, number))
+			continue;
+		if (number == SIGHUP && !v)
 			gpc_journal_reopen(r->journal);
-		} else if (!r->signal_ns) {
-			r->signal_ns = now;
-			gpc_journal_say(r->journal, GPC_INFO, "Got SIG%s: ending the session",
-					sigabbrev_np(number));
-			r->is_over = true;
-		} else if (now - r->signal_ns >= PATIENCE_NS) {
-			give_up(r);
-		}
+		else
+			told_to_end(r, number);
 	}
+}
+
+static void take_input(struct run *r)
+{
+	if (!r->viewer->on_input(r->viewer->ctx))
+		r->is_over = true;
 }
 
 /* Until fd polls readable, or timeout; signals are taken meanwhile. */
 static bool wait_for(struct run *r, int fd)
 {
+	bool has_input = r->viewer && !r->is_over;
 	struct pollfd fds[] = {{.fd = fd, .events = POLLIN},
-			       {.fd = r->signal_fd, .events = POLLIN}};
+			       {.fd = r->signal_fd, .events = POLLIN},
+			       {.fd = has_input ? r->viewer->input_fd : -1, .events = POLLIN}};
 
-	if (poll(fds, 2, until_tick_ms(r)) <= 0)
+	if (poll(fds, 3, until_tick_ms(r)) <= 0)
 		return false;
 	if (fds[1].revents)
 		take_signals(r);
+	if (fds[2].revents)
+		take_input(r);
 	return fds[0].revents;
 }
 
@@ -250,7 +285,7 @@ static void open_journal(struct run *r, char *const *argv)
 			 gpc_core_get_int(core, "log-rotate-backup-count"));
 	gpc_journal_say(r->journal, GPC_INFO, "Running gProfiler core %s, command line: %s",
 			gpc_version(), line ? line : "?");
-	if (gpc_pidfile_write(r->pid_file, &err) < 0)
+	if (*r->pid_file && gpc_pidfile_write(r->pid_file, &err) < 0)
 		gpc_journal_say(r->journal, GPC_WARN, "No pid file: %s", err.text);
 }
 
@@ -270,7 +305,7 @@ static gpc_status prepare(struct run *r, struct gpc_err *err)
 {
 	gpc_try(gpc_checks_run(r->core, err));
 	gpc_try(gpc_lock_take(gpc_core_get_int(r->core, "rootless"), &r->lock_fd, err));
-	return gpc_signals_open(&r->signal_fd, err);
+	return gpc_signals_open(r->viewer ? r->viewer->signals : NULL, &r->signal_fd, err);
 }
 
 static gpc_status start(struct run *r, struct gpc_err *err)
@@ -290,11 +325,14 @@ static gpc_status start(struct run *r, struct gpc_err *err)
  * a continuous one goes on. */
 static int sessions(struct run *r)
 {
+	if (r->viewer)
+		r->viewer->begin(r->viewer->ctx);
 	while (!r->is_over) {
 		if (wait_for(r, gpc_core_fd(r->core)))
 			step(r);
 		tick(r);
 	}
+	end_view(r);
 	stop(r);
 	gpc_journal_status(r->journal, "");
 	if (r->is_continuous)
@@ -318,9 +356,11 @@ static int run(struct run *r, struct gpc_err *err)
 	return status;
 }
 
-int gpc_run(struct gpc_core *core, struct gpc_journal *j, char *const *argv, struct gpc_err *err)
+int gpc_run(struct gpc_core *core, struct gpc_journal *j, const struct gpc_viewer *viewer,
+	    char *const *argv, struct gpc_err *err)
 {
-	struct run r = {.core = core, .journal = j, .signal_fd = -1, .lock_fd = -1};
+	struct run r = {
+		.core = core, .journal = j, .viewer = viewer, .signal_fd = -1, .lock_fd = -1};
 	int status = STATUS_FAILED;
 
 	init(&r);

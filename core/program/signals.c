@@ -5,7 +5,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-gpc_status gpc_signals_open(int *ret, struct gpc_err *err)
+gpc_status gpc_signals_open(const int *more, int *ret, struct gpc_err *err)
 {
 	sigset_t set;
 	int fd;
@@ -16,6 +16,8 @@ gpc_status gpc_signals_open(int *ret, struct gpc_err *err)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
+	for (; more && *more; more++)
+		sigaddset(&set, *more);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (fd < 0)

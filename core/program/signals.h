@@ -7,8 +7,9 @@
 
 #include "base/err.h"
 
-/* *ret is the descriptor, closed by the caller. */
-gpc_status gpc_signals_open(int *ret, struct gpc_err *err);
+/* *ret is the descriptor, closed by the caller. more: further signals, ended by
+ * 0; or NULL. */
+gpc_status gpc_signals_open(const int *more, int *ret, struct gpc_err *err);
 /* The next signal that came, 0: none. */
 int gpc_signals_next(int fd);
 
