@@ -262,7 +262,7 @@ static gpc_status read_sampled(struct reader *r, const json_t *profile, const st
 		return expected(r, "as many samples as weights", err);
 	for (size_t i = 0; i < json_array_size(samples); i++) {
 		const json_t *sample = json_array_get(samples, i);
-		uint64_t value;
+		uint64_t value = 0;
 
 		if (!json_is_array(sample))
 			return expected(r, "samples that are arrays", err);
