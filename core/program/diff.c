@@ -10,9 +10,11 @@
 #include "program/fit.h"
 #include "program/outfile.h"
 
-#define ROWS      20
-#define LINE_SIZE 4096
-#define SMALLEST  0.00005 /* what is shown as 0.00 has not changed */
+#define ROWS           20
+#define LINE_SIZE      4096
+#define SHARES_FROM    60 /* columns of a terminal */
+#define CHANGE_COLUMNS 15
+#define SMALLEST       0.00005 /* what is shown as 0.00 has not changed */
 
 /* ---- rows ---------------------------------------------------------------------------- */
 
@@ -84,17 +86,31 @@ static gpc_status collect(const struct pair *p, struct rows *rows, struct gpc_er
 
 /* ---- text ---------------------------------------------------------------------------- */
 
+/* On a narrow terminal only the change. */
+static bool has_shares(const struct gpc_table *t)
+{
+	return t->width >= SHARES_FROM;
+}
+
+static void put_heads(const struct gpc_table *t)
+{
+	gpc_table_line(t, has_shares(t) ? "  before    after   points       function"
+					: "  points       function");
+}
+
 static void put_row(const struct gpc_table *t, const struct row *row)
 {
 	double change = row->after - row->before;
-	const char *mark = row->is_new ? "new  " : row->is_gone ? "gone " : "     ";
+	const char *mark = row->is_new ? "new" : row->is_gone ? "gone" : "";
+	const char *color = gpc_table_color(t, fabs(change));
 	char name[LINE_SIZE];
-	int used = 8 + 9 + 9 + 5 + 1;
+	int used = CHANGE_COLUMNS;
 
+	if (has_shares(t))
+		used += fprintf(t->out, "%7.2f%% %7.2f%% ", 100 * row->before, 100 * row->after);
 	gpc_fit(row->name, (size_t)(t->width > used ? t->width - used : 0), name, sizeof name);
-	fprintf(t->out, "%7.2f%% %7.2f%% %s%+8.2f%s %s %s\n", 100 * row->before, 100 * row->after,
-		gpc_table_color(t, fabs(change)), 100 * change,
-		*gpc_table_color(t, fabs(change)) ? gpc_table_plain(t) : "", mark, name);
+	fprintf(t->out, "%s%+8.2f%s %-4s  %s\n", color, 100 * change,
+		*color ? gpc_table_plain(t) : "", mark, name);
 }
 
 static gpc_status put_table(const struct gpc_table *t, const struct pair *p, struct gpc_err *err)
@@ -105,7 +121,8 @@ static gpc_status put_table(const struct gpc_table *t, const struct pair *p, str
 	fputc('\n', t->out);
 	gpc_table_title(t, p->by_total ? "Functions by change of total"
 				       : "Functions by change of self");
-	gpc_table_line(t, "  before    after   points       function");
+	if (rows.at.n)
+		put_heads(t);
 	for (size_t i = 0; i < rows.at.n && i < ROWS; i++)
 		put_row(t, &rows.at.at[i]);
 	if (!rows.at.n)

@@ -163,15 +163,17 @@ size_t gpc_fit_columns(const char *s)
 size_t gpc_fit(const char *s, size_t columns, char *buf, size_t size)
 {
 	struct output o = {.at = buf, .room = size - 1};
-	size_t all = gpc_fit_columns(s), tail;
+	size_t all = gpc_fit_columns(s);
 
 	if (all <= columns) {
 		put_head(&o, s, columns);
 	} else if (columns) {
-		tail = (columns - 1) / 2;
-		put_head(&o, s, columns - 1 - tail);
+		const char *tail = tail_of(s, all, (columns - 1) / 2);
+		size_t n_tail = gpc_fit_columns(tail);
+
+		put_head(&o, s, columns - 1 - n_tail);
 		put(&o, CUT, strlen(CUT), 1);
-		put_head(&o, tail_of(s, all, tail), tail);
+		put_head(&o, tail, n_tail);
 	}
 	*o.at = '\0';
 	return o.columns;
