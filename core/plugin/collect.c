@@ -119,6 +119,7 @@ void gpc_instance_on_watch(void *ctx, const struct gpc_watch *watch, uint32_t ev
 		ready.events = events;
 	i->setup.collector->ready(i->self, a ? a->tctx : NULL, &ready,
 				  gpc_batch_writer_get(i->writer));
+	gpc_batch_writer_flush(i->writer);
 }
 
 struct window_job {
@@ -138,6 +139,8 @@ static void write_one(struct gpc_instance *i, const struct gpc_attachment *a,
 	gpc_status st = i->setup.collector->window(i->self, a ? a->tctx : NULL, win,
 						   gpc_batch_writer_get(i->writer));
 
+	/* A damaged record costs the process it was written for, and no other. */
+	gpc_batch_writer_flush(i->writer);
 	if (st < 0)
 		gpc_instance_failed(i, t, st);
 }

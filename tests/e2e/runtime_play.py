@@ -46,19 +46,30 @@ class Profile:
 
 
 class Run:
-    """A core that runs a number of windows."""
+    """A core that runs a number of windows. With expected, [(collector, pid)], there is one
+    window, which ends a while after all of these were looked at."""
 
-    def __init__(self, windows, options, trace):
+    def __init__(self, windows, options, trace, expected=None):
         self.trace_path = trace
+        self.expected = expected
         # The thread sanitizer cannot place its shadow under much address randomization.
         self.process = subprocess.Popen(
             ["setarch", "-R", str(WINDOWS), str(windows), f"plugin-dir={PLUGINS}", "plugins=testrt",
              f"testrt-trace={trace}", *options],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.profiles, self.log, self.left = [], "", None
 
-    def finish(self, timeout=60):
-        out, self.log = self.process.communicate(timeout=timeout)
+    def is_looked_at(self, collector, pid):
+        return self.calls("attach", pid, collector) or self.calls("claim", pid, collector)
+
+    def finish(self, timeout=120):
+        command = None
+        if self.expected is not None:
+            wait_until(lambda: self.process.poll() is not None or
+                       all(self.is_looked_at(*e) for e in self.expected), 60)
+            time.sleep(1.5)
+            command = "end\n"
+        out, self.log = self.process.communicate(command, timeout=timeout)
         assert not SANITIZER.search(self.log), self.log
         assert self.process.returncode == 0, self.log
         for line in out.splitlines():
@@ -85,9 +96,9 @@ class Run:
                 if t[0] == collector and t[1] == what and t[2] == str(pid)]
 
     def started(self):
-        wait_until(lambda: any(t[1] == "start" for t in self.trace()))
+        wait_until(lambda: any(t[1] == "start" for t in self.trace()), 60)
 
-    def wait_for(self, what, pid, n=1, collector="testrt", seconds=20):
+    def wait_for(self, what, pid, n=1, collector="testrt", seconds=60):
         wait_until(lambda: len(self.calls(what, pid, collector)) >= n, seconds)
 
     def kill(self):
@@ -183,12 +194,19 @@ class Stage:
         scripts = {"testrt": script, "testsock": sock_script}
         target = Target(folder, [f"/tmp/{name}", mode, str(seconds), *more],
                         {k: v for k, v in scripts.items() if v is not None}, **how)
+        target.expected = [("testrt", target.pid)] * name.startswith("testrt-") + \
+            [("testsock", target.pid)] * ("+socket" in mode)
         self.targets.append(target)
         return target
 
-    def run(self, *options, windows=1, seconds=2, frequency=49):
+    def run(self, *options, windows=1, seconds=None, frequency=49):
+        """Without seconds one window ends when the targets that exist by now were seen."""
+        expected = None
+        if windows == 1 and seconds is None:
+            expected = [e for t in self.targets for e in t.expected]
+        seconds = seconds or (2 if windows > 1 else 300)
         run = Run(windows, [f"profiling-duration={seconds}", f"profiling-frequency={frequency}",
-                            *options], self.folder / f"trace{len(self.runs)}")
+                            *options], self.folder / f"trace{len(self.runs)}", expected)
         self.runs.append(run)
         return run
 

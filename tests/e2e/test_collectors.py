@@ -4,6 +4,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import time
 
 import pytest
 
@@ -75,20 +76,21 @@ def test_claim_decides(stage):
 def test_claim_is_asked_again_after_a_new_mapping(stage):
     library(stage)
     target = stage.target(mode="late", script="!claim 0\nmain 1\n")
-    run = stage.run(seconds=3)
+    run = stage.run()
     run.wait_for("claim", target.pid)
     target.script("main 1\n")
     pass_time(run, 0.3)
     assert len(run.calls("claim", target.pid)) == 1
     target.become_next()
-    run.wait_for("claim", target.pid, 2)
+    run.wait_for("attach", target.pid)
     assert set(run.finish()[0].of(target.pid)) == {"main_[t]"}
 
 
 def test_started_within_the_window(stage):
-    run = stage.run(seconds=3)
+    run = stage.run()
     run.started()
     target = stage.target(script="main;late 7\n")
+    run.wait_for("attach", target.pid)
     profile = run.finish()[0]
     # Before it became the program it was a shell.
     assert set(profile.of(target.pid, comm="testrt-a")) == {"main_[t];late_[t]"}
@@ -106,7 +108,7 @@ def test_in_another_root_and_namespaces(stage):
 
 def test_only_the_pids_asked_for(stage):
     one, other = stage.target(script="main 1\n"), stage.target(script="main 1\n")
-    run = stage.run(f"pids={one.pid}")
+    run = stage.run(f"pids={one.pid}", seconds=3)
     profile = run.finish()[0]
     assert set(profile.of(one.pid)) == {"main_[t]"}
     assert not profile.of(other.pid) and not run.calls("claim", other.pid)
@@ -131,10 +133,9 @@ def test_detached_when_it_ends(stage):
     run = stage.run(windows=2)
     run.wait_for("attach", target.pid)
     target.end()
-    run.wait_for("detach", target.pid, seconds=1.9)
-    profiles = run.finish()
+    run.wait_for("detach", target.pid)
+    run.finish()
     assert len(run.calls("detach", target.pid)) == 1
-    assert not profiles[-1].of(target.pid)
 
 
 def test_exec_into_another_program_and_back(stage):
@@ -156,31 +157,30 @@ def test_exec_into_another_program_and_back(stage):
     assert "main_[t]" in profiles[-2].of(target.pid)
 
 
+def is_let_go(run, target):
+    attached = [a for a in run.calls("attach", target.pid) if a[1] == "0"]
+    return len(run.calls("detach", target.pid)) == len(attached)
+
+
 def test_an_end_while_claim_thinks(stage):
     """The answer comes for a process that has gone: nobody may stay attached to it."""
     target = stage.target(script="!claim-ms 700\nmain 1\n")
-    run = stage.run(windows=2)
-    run.started()
-    pass_time(run, 0.4)
+    run = stage.run()
+    run.wait_for("thinks", target.pid)
     target.end()
-    run.wait_for("claim", target.pid)
     run.wait_for("attach", target.pid)
-    pass_time(run, 0.5)
-    attached = [a for a in run.calls("attach", target.pid) if a[1] == "0"]
-    assert len(run.calls("detach", target.pid)) == len(attached)
+    wait_until(lambda: is_let_go(run, target))
     run.finish()
 
 
 def test_an_exec_while_claim_thinks(stage):
     target = stage.target(script="!claim-ms 700\nmain 1\n", binaries=["other"],
                           more=["/tmp/other", "busy", "0"])
-    run = stage.run(windows=2)
-    run.started()
-    pass_time(run, 0.4)
+    run = stage.run()
+    run.wait_for("thinks", target.pid)
     target.become_next()
-    run.wait_for("claim", target.pid)
-    pass_time(run, 0.8)
-    assert len(run.calls("detach", target.pid)) == len(run.calls("attach", target.pid))
+    run.wait_for("attach", target.pid)
+    wait_until(lambda: is_let_go(run, target))
     run.finish()
 
 
@@ -212,7 +212,8 @@ def test_a_reason_given_at_attach_is_the_only_one(stage):
 
 
 def test_windows_follow_each_other(stage):
-    target = stage.target(script="main 1\n!timer 50\n!tick tick;x 1\n")
+    # Both must keep a share when they are scaled to few samples.
+    target = stage.target(script="main 20\n!timer 50\n!tick tick;x 1\n")
     run = stage.run(windows=4, seconds=1)
     profiles = run.finish()
     windows = run.calls("window", target.pid)
@@ -223,15 +224,19 @@ def test_windows_follow_each_other(stage):
     for w in windows[:4]:
         assert abs(int(w[3]) - int(w[2]) - 10**9) < 10**8
     assert [p.seq for p in profiles[:4]] == [0, 1, 2, 3]
-    for profile in profiles[1:4]:
-        assert set(profile.of(target.pid)) == {"main_[t]", "tick_[t];x_[t]"}
+    seen = [set(profile.of(target.pid)) for profile in profiles[1:4]]
+    assert all(seen)
+    assert set().union(*seen) == {"main_[t]", "tick_[t];x_[t]"}
 
 
 def test_what_was_written_before_the_end_of_a_process_counts(stage):
-    target = stage.target(script="!timer 50\n!tick tick;x 1\n", seconds=1.2)
-    run = stage.run(seconds=3)
+    target = stage.target(script="!timer 50\n!tick tick;x 1\n")
+    run = stage.run()
+    run.wait_for("attach", target.pid)
+    pass_time(run, 0.5)
+    target.end()
+    run.wait_for("detach", target.pid)
     profile = run.finish()[0]
-    assert run.calls("detach", target.pid)
     assert set(profile.of(target.pid)) == {"tick_[t];x_[t]"}
 
 
@@ -337,7 +342,9 @@ def test_scaled_to_exactly_what_perf_counted(stage):
     windows = run.calls("window", target.pid)
     for _, seq, begin, end, *_ in windows:
         profile = profiles[int(seq)]
-        counted = [s.pid for s in samples if int(begin) <= s.time < int(end)]
+        # What perf counted before the first window began is of that window too.
+        counted = [s.pid for s in samples
+                   if (seq == "0" or int(begin) <= s.time) and s.time < int(end)]
         total = counted.count(target.pid)
         assert total > 3 or profile is profiles[-1]
         stacks = profile.of(target.pid)
@@ -353,8 +360,8 @@ def test_two_processes_are_scaled_by_themselves(stage):
     profile = run.finish()[0]
     samples, _ = rawdecode.read(raw)
     for target, weights, names in (one, [1, 1], "ab"), (two, [1000, 1], "cd"):
-        begin, end = (int(n) for n in run.calls("window", target.pid)[0][2:4])
-        total = [s.pid for s in samples if begin <= s.time < end].count(target.pid)
+        end = int(run.calls("window", target.pid)[0][3])
+        total = [s.pid for s in samples if s.time < end].count(target.pid)
         stacks = profile.of(target.pid)
         assert total > 3
         assert [stacks.get(f"{n}_[t]", 0) for n in names] == split_exactly(weights, total)
@@ -392,6 +399,7 @@ def test_without_perf_all_is_taken_as_it_is(stage):
     run = stage.run("perf-mode=disabled")
     run.started()
     late = stage.target(script="late 9\n")
+    run.wait_for("attach", late.pid)
     profile = run.finish()[0]
     assert profile.of(busy.pid) == {"main_[t];f_[t]": 30, "main_[t];g_[t]": 15,
                                     "main_[t];h_[t]": 5}
@@ -427,11 +435,13 @@ def test_native_frames_of_a_library(stage):
 
 def test_a_timer(stage):
     target = stage.target(script="!timer 100\n!tick tick;x 1\n")
-    run = stage.run(windows=1, seconds=3)
+    run = stage.run()
+    run.wait_for("attach", target.pid)
+    attached = time.monotonic()
     run.finish()
-    _, _, begin, end, _, ticks = run.calls("window", target.pid)[0]
-    # It is attached a little after the beginning, and told a little after the end.
-    most = (int(end) - int(begin)) / 10**8
+    _, _, _, end, _, ticks = run.calls("window", target.pid)[0]
+    # It is told a little after the end.
+    most = (int(end) / 10**9 - attached) * 10
     assert most * 0.7 < int(ticks) <= most + 5
 
 
@@ -454,7 +464,8 @@ def test_a_child_and_what_it_says(stage):
 
 def test_a_child_past_its_deadline(stage):
     target = stage.target(script="!spawn echo $$; exec sleep 1000\n!deadline-ms 300\n")
-    run = stage.run(seconds=4)
+    run = stage.run()
+    run.wait_for("child", target.pid)
     run.finish()
     _, child, status, word = run.calls("child", target.pid)[0]
     assert status == "-9" and word == child
@@ -463,12 +474,12 @@ def test_a_child_past_its_deadline(stage):
 
 def test_a_child_does_not_outlive_its_target(stage):
     target = stage.target(script="!spawn echo $$ > /dev/stdout; exec sleep 1000\n!timer 100\n")
-    run = stage.run(windows=2)
+    run = stage.run()
     run.wait_for("attach", target.pid)
     wait_until(lambda: sleepers(run.process.pid))
     target.end()
     run.wait_for("detach", target.pid)
-    wait_until(lambda: not sleepers(run.process.pid), 3)
+    wait_until(lambda: not sleepers(run.process.pid))
     run.finish()
 
 
@@ -510,7 +521,7 @@ def test_an_idle_process_is_found_too(stage):
 def test_an_idle_process_that_becomes_another(stage):
     idle = stage.target("other", "idle+socket", sock_script="main 5\n", binaries=["third"],
                         more=["/tmp/third", "idle", "0"])
-    run = stage.run(windows=2, frequency=1)
+    run = stage.run(frequency=1)
     run.wait_for("attach", idle.pid, collector="testsock")
     idle.become_next()
     run.wait_for("detach", idle.pid, collector="testsock")

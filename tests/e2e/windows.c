@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a core for a number of windows and prints its profiles, for
  * runtime_play.py. Usage: windows N NAME=VALUE..., with the long names of
- * options. The last line tells what the library left behind. */
+ * options. A line on stdin ends the running window. The last line tells what
+ * the library left behind. */
 #include <dirent.h>
 #include <poll.h>
 #include <pthread.h>
@@ -101,10 +102,16 @@ static int configure(struct gpc_core *core, int argc, char **argv, struct gpc_er
 
 static int play(struct run *run, struct gpc_err *err)
 {
-	while (run->left) {
-		struct pollfd fd = {.fd = gpc_core_fd(run->core), .events = POLLIN};
+	struct pollfd fds[2] = {{.fd = gpc_core_fd(run->core), .events = POLLIN},
+				{.fd = STDIN_FILENO, .events = POLLIN}};
+	char line[64];
 
-		poll(&fd, 1, -1);
+	while (run->left) {
+		poll(fds, 2, -1);
+		if (fds[1].revents && read(STDIN_FILENO, line, sizeof line) > 0)
+			gpc_core_end_window(run->core);
+		else if (fds[1].revents)
+			fds[1].fd = -1;
 		if (gpc_core_step(run->core, err) < 0)
 			return -1;
 	}

@@ -120,6 +120,7 @@ static int32_t claim(void *self, const struct gpc_target *t)
 	int32_t sure = 0;
 
 	if (script_read(rt->host, t, rt->name, &script) == GPC_OK) {
+		testrt_trace(rt, "thinks %d", t->pid);
 		nap(script_number(&script, "claim-ms", 0));
 		sure = (int32_t)script_number(&script, "claim", 60);
 		script_deinit(&script);
