@@ -43,25 +43,36 @@ void gpc_screen_measure(struct gpc_screen *s)
 		s->columns = size.ws_col;
 }
 
-gpc_status gpc_screen_open(struct gpc_screen *s, struct gpc_err *err)
+static gpc_status enter(struct gpc_screen *s, struct gpc_err *err)
 {
-	struct termios raw;
+	struct termios raw = s->saved;
 
-	if (s->is_open)
-		return GPC_OK;
-	if (tcgetattr(STDIN_FILENO, &s->saved) < 0)
-		return gpc_err_sys(err, "read the terminal's modes");
-	raw = s->saved;
 	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
 	raw.c_iflag &= ~(tcflag_t)IXON; /* ^S would hold up more than the picture */
 	raw.c_cc[VMIN] = 0;             /* poll() says when there is something */
 	raw.c_cc[VTIME] = 0;
 	if (tcsetattr(STDIN_FILENO, TCSANOW, &raw) < 0)
 		return gpc_err_sys(err, "set the terminal's modes");
-	s->is_open = true;
 	gpc_screen_measure(s);
 	put(ENTER HOME REST);
 	return GPC_OK;
+}
+
+gpc_status gpc_screen_open(struct gpc_screen *s, struct gpc_err *err)
+{
+	if (s->is_open)
+		return GPC_OK;
+	if (tcgetattr(STDIN_FILENO, &s->saved) < 0)
+		return gpc_err_sys(err, "read the terminal's modes");
+	gpc_try(enter(s, err));
+	s->is_open = true;
+	return GPC_OK;
+}
+
+void gpc_screen_again(struct gpc_screen *s)
+{
+	if (s->is_open)
+		enter(s, NULL);
 }
 
 void gpc_screen_close(struct gpc_screen *s)

@@ -19,6 +19,8 @@ struct gpc_screen {
 bool gpc_screen_is_there(void);
 gpc_status gpc_screen_open(struct gpc_screen *s, struct gpc_err *err);
 void gpc_screen_close(struct gpc_screen *s); /* may come twice */
+/* After others have changed it; saved stays what it was. */
+void gpc_screen_again(struct gpc_screen *s);
 void gpc_screen_measure(struct gpc_screen *s);
 /* Lines of at most columns, at most rows of them, replace what is shown. */
 void gpc_screen_show(const struct gpc_screen *s, const char *text);

@@ -101,6 +101,19 @@ void gpc_table_text(const struct gpc_table *t, const char *text)
 	gpc_table_line(t, text);
 }
 
+void gpc_table_clauses(const struct gpc_table *t, const char *text)
+{
+	size_t n = strlen(text), width = (size_t)t->width;
+
+	if (n > width)
+		for (n = width; n && !(strchr(",;.", text[n]) && text[n + 1] == ' ');)
+			n--;
+	if (n)
+		fprintf(t->out, "%.*s\n", (int)n, text);
+	else
+		gpc_table_line(t, text);
+}
+
 void gpc_table_title(const struct gpc_table *t, const char *text)
 {
 	fputs(t->has_color ? BOLD : "", t->out);
@@ -235,7 +248,7 @@ void gpc_table_measured(const struct gpc_summary *s, char *buf, size_t size)
 	append(&t, ": %" PRIu64 " samples", s->samples);
 	if (s->hz && s->seconds > 0)
 		append(&t, ", %.2f CPUs busy", (double)s->samples / (s->hz * s->seconds));
-	append(&t, ". Idle, left out: %" PRIu64 ".", s->idle);
+	append(&t, ". Idle and left out: %" PRIu64 ".", s->idle);
 }
 
 void gpc_table_lost(const struct gpc_summary *s, char *buf, size_t size)

@@ -24,6 +24,8 @@ void gpc_table_init(struct gpc_table *t, FILE *out);
 void gpc_table_text(const struct gpc_table *t, const char *text);
 /* One line, cut when it is too long. */
 void gpc_table_line(const struct gpc_table *t, const char *text);
+/* One line of the clauses that fit. */
+void gpc_table_clauses(const struct gpc_table *t, const char *text);
 void gpc_table_title(const struct gpc_table *t, const char *text);
 /* The heads of columns and at most limit rows of one of the tables (GPC_FUNCTIONS
  * ...); returns how many rows. */

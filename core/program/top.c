@@ -40,11 +40,11 @@ static void put_sentences(const struct gpc_summary *s, const struct gpc_table *t
 	char text[400];
 
 	gpc_table_measured(s, text, sizeof text);
-	gpc_table_line(t, text);
+	gpc_table_clauses(t, text);
 	gpc_table_lost(s, text, sizeof text);
-	gpc_table_line(t, text);
+	gpc_table_clauses(t, text);
 	gpc_table_unseen(s, text, sizeof text);
-	gpc_table_line(t, text);
+	gpc_table_clauses(t, text);
 }
 
 static void put_picture(const struct gpc_top *top, const struct gpc_table *t, int rows)
@@ -161,6 +161,10 @@ static bool on_signal(void *ctx, int number)
 	case SIGTSTP:
 		suspend(top);
 		return true;
+	case SIGCONT: /* somebody else had stopped us, and the shell used the terminal */
+		gpc_screen_again(&top->screen);
+		draw(top);
+		return true;
 	default:
 		return false;
 	}
@@ -192,7 +196,7 @@ void gpc_top_deinit(struct gpc_top *top)
 
 struct gpc_viewer gpc_top_viewer(struct gpc_top *top)
 {
-	static const int signals[] = {SIGWINCH, SIGTSTP, SIGQUIT, 0};
+	static const int signals[] = {SIGWINCH, SIGTSTP, SIGCONT, SIGQUIT, 0};
 
 	return (struct gpc_viewer){.ctx = top,
 				   .input_fd = STDIN_FILENO,

@@ -402,17 +402,24 @@ def test_top_ends_at_control_c(terminal):
     top.check_end()
 
 
-def test_top_is_suspended(terminal):
+@pytest.mark.parametrize("by", ["key", "signal"])
+def test_top_is_suspended(terminal, by):
     t = terminal(100, 30)
     top = Top(t, "-d", "1")
     pid = top.pid
-    t.keys("C-z")
-    t.wait("Stopped")
-    assert t.get("alternate_on") == "0" and t.get("cursor_flag") == "1"
+    if by == "key":
+        t.keys("C-z")
+        t.wait("Stopped")
+        assert t.get("alternate_on") == "0" and t.get("cursor_flag") == "1"
+    else:  # nobody can clean up before that
+        os.kill(pid, signal.SIGSTOP)
+        t.wait("Stopped")
     assert pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T"
     t.keys("fg", "Enter")
     t.wait("Functions by self")
     assert t.get("alternate_on") == "1"
+    t.keys("t")  # it hears again, and shows it
+    t.wait("Functions by total")
     t.keys("q")
     t.wait("$ ")
     wait_until(lambda: not t.children())

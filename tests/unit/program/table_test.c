@@ -121,7 +121,7 @@ static void at_80(void **state)
 	make_small(&s);
 	text = once(&s, 80, false);
 	assert_string_equal(line_with(text, " Hz"),
-			    "2.0 s at 100 Hz: 200 samples, 1.00 CPUs busy. Idle, left out: 50.");
+			    "2.0 s at 100 Hz: 200 samples, 1.00 CPUs busy. Idle and left out: 50.");
 	assert_string_equal(line_with(text, "Lost"),
 			    "Lost: 7 samples (2.7%); the kernel throttled 1 times.");
 	assert_string_equal(line_with(text, "Without"),
@@ -221,6 +221,22 @@ static void pictures_fill_the_screen(void **state)
 	gpc_summary_deinit(&top.summary);
 }
 
+static void narrow_pictures_leave_clauses_out(void **state)
+{
+	struct gpc_top top = {.has_profile = true};
+	char *text;
+
+	(void)state;
+	make_small(&top.summary);
+	text = gpc_top_picture(&top, 20, 50, false);
+	assert_string_equal(line_with(text, " Hz"), "2.0 s at 100 Hz: 200 samples, 1.00 CPUs busy");
+	free(text);
+	text = gpc_top_picture(&top, 20, 40, false);
+	assert_string_equal(line_with(text, " Hz"), "2.0 s at 100 Hz: 200 samples");
+	free(text);
+	gpc_summary_deinit(&top.summary);
+}
+
 static bool shows(const struct gpc_top *top, const char *word)
 {
 	char *text = gpc_top_picture(top, 30, 100, false);
@@ -271,6 +287,7 @@ int main(void)
 		cmocka_unit_test(colours),
 		cmocka_unit_test(nothing_measured),
 		cmocka_unit_test(pictures_fill_the_screen),
+		cmocka_unit_test(narrow_pictures_leave_clauses_out),
 		cmocka_unit_test(keys),
 	};
 
