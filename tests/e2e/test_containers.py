@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from conftest import BUILD, parse_col, run_agent, start_agent, wait_until
+from conftest import BUILD, parse_col, run_agent, start_agent, wait_for_lock, wait_until
 from containers import Machine, hex_id, write_bundle
 from runtime_play import Run
 
@@ -174,6 +174,7 @@ def test_docker_that_does_not_answer(place, machine, mode):
     docker = machine.docker(mode=mode)
     docker.containers[A] = ("never", {})
     machine.group(f"docker/{A}").start()
+    wait_for_lock()
     began = time.monotonic()
     result = run(place, machine)
     assert time.monotonic() - began < SECONDS + 6

@@ -162,14 +162,14 @@ static void test_docker(void **state)
 	expect(p.c, "/docker/" A, A, "3f4b");
 	expect(p.c, "/docker/" B, B, "0011");
 	expect(p.c, "/docker/" C, C, NULL);
-	assert_int_equal(p.ones, 3);
+	assert_int_equal(__atomic_load_n(&p.ones, __ATOMIC_SEQ_CST), 3);
 	/* Answers are kept, that nobody knows it too. */
 	for (int i = 0; i < 20; i++) {
 		expect(p.c, "/system.slice/docker-" A ".scope", A, "3f4b");
 		expect(p.c, "/docker/" C, C, NULL);
 	}
-	assert_int_equal(p.ones, 3);
-	assert_int_equal(p.lists, 0);
+	assert_int_equal(__atomic_load_n(&p.ones, __ATOMIC_SEQ_CST), 3);
+	assert_int_equal(__atomic_load_n(&p.lists, __ATOMIC_SEQ_CST), 0);
 	end(&p);
 }
 
@@ -202,7 +202,7 @@ static void test_many(void **state)
 	(void)state;
 	begin(&p);
 	/* While the first one waits, the others become one batch. */
-	p.is_closed = true;
+	__atomic_store_n(&p.is_closed, true, __ATOMIC_SEQ_CST);
 	gpc_containers_want(p.c, "/docker/" C);
 	while (!__atomic_load_n(&p.daemon.requests, __ATOMIC_SEQ_CST))
 		usleep(1000);
@@ -220,8 +220,8 @@ static void test_many(void **state)
 	expect(p.c, "/docker/" C, C, NULL);
 	expect(p.c, "/docker/0000000000000000000000000000000000000000000000000000000000000003",
 	       "0000000000000000000000000000000000000000000000000000000000000003", NULL);
-	assert_int_equal(p.lists, 1);
-	assert_int_equal(p.ones, 1 + 4 + 1);
+	assert_int_equal(__atomic_load_n(&p.lists, __ATOMIC_SEQ_CST), 1);
+	assert_int_equal(__atomic_load_n(&p.ones, __ATOMIC_SEQ_CST), 1 + 4 + 1);
 	end(&p);
 }
 
@@ -233,7 +233,7 @@ static void test_hanging_docker(void **state)
 
 	(void)state;
 	begin(&p);
-	p.hangs = true;
+	__atomic_store_n(&p.hangs, true, __ATOMIC_SEQ_CST);
 	root_write(&p.root, TASKS B "/config.json", CONFIG);
 	begun = gpc_now_ns();
 	assert_true(gpc_containers_find(p.c, "/docker/" A, begun + GPC_SECOND_NS / 5, &found));
@@ -254,7 +254,7 @@ static void test_bundle_beside_hanging_docker(void **state)
 
 	(void)state;
 	begin(&p);
-	p.hangs = true;
+	__atomic_store_n(&p.hangs, true, __ATOMIC_SEQ_CST);
 	root_write(&p.root, TASKS B "/config.json", CONFIG);
 	expect(p.c, "/docker/" B, B, "k8s_web_p_n_u_0");
 	assert_true(gpc_now_ns() - begun < 2 * GPC_SECOND_NS);
@@ -267,11 +267,11 @@ static void test_broken_docker(void **state)
 
 	(void)state;
 	begin(&p);
-	p.is_broken = true;
+	__atomic_store_n(&p.is_broken, true, __ATOMIC_SEQ_CST);
 	expect(p.c, "/docker/" A, A, NULL);
 	expect(p.c, "/docker/" B, B, NULL);
 	/* After one failure it is not asked again at once. */
-	assert_int_equal(p.daemon.requests, 1);
+	assert_int_equal(__atomic_load_n(&p.daemon.requests, __ATOMIC_SEQ_CST), 1);
 	end(&p);
 }
 

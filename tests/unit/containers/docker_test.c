@@ -165,7 +165,7 @@ static void test_requests(void **state)
 	assert_string_equal(c.name, "stopped");
 	gpc_container_deinit(&c);
 	assert_int_equal(gpc_docker_one(p.docker, &a, &c, NULL), GPC_E_GONE);
-	assert_int_equal(p.daemon.requests, 3);
+	assert_int_equal(__atomic_load_n(&p.daemon.requests, __ATOMIC_SEQ_CST), 3);
 	end(&p);
 }
 
@@ -248,7 +248,7 @@ static void test_bad_answers(void **state)
 
 		assert_true(st < 0 && st != GPC_E_GONE && st != GPC_E_UNSUPPORTED);
 		assert_true(err.text[0]);
-		assert_int_equal(p.daemon.requests, i);
+		assert_int_equal(__atomic_load_n(&p.daemon.requests, __ATOMIC_SEQ_CST), i);
 	}
 	assert_int_equal(f.n, 0);
 	end(&p);
