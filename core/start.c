@@ -364,6 +364,8 @@ static gpc_status start_discovery(struct gpc_core *core, struct gpc_err *err)
 	gpc_sampler_lock(core->sampler);
 	core->discovery = d;
 	core->is_telling = true;
+	/* perf counts since it was started, which may be a while ago. */
+	gpc_table_tell_sampled(gpc_sampler_table(core->sampler));
 	gpc_sampler_unlock(core->sampler);
 	return GPC_OK;
 }

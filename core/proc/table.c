@@ -389,6 +389,21 @@ struct gpc_process *gpc_table_sampled(struct gpc_table *t, int32_t pid, uint32_t
 	return p;
 }
 
+void gpc_table_tell_sampled(struct gpc_table *t)
+{
+	for (size_t i = 0; i < t->by_id.room; i++) {
+		const struct gpc_process *p;
+
+		if (!t->by_id.slots[i].value)
+			continue;
+		p = (const struct gpc_process *)(uintptr_t)(t->by_id.slots[i].value - 1);
+		if (p->is_announced && !p->exit_ns && gpc_table_find(t, p->pid) == p)
+			changed(t, p,
+				&(struct gpc_process_event){.kind = GPC_PROC_SAMPLED,
+							    .pid = p->pid});
+	}
+}
+
 struct gpc_process *gpc_table_enter(struct gpc_table *t, int32_t pid)
 {
 	struct gpc_process *p = gpc_table_find(t, pid);

@@ -92,6 +92,9 @@ void gpc_table_distrust(struct gpc_table *t);
  * memory. The two pseudo processes: 0 is "swapper", -1 (a task past its exit)
  * ":-1". */
 struct gpc_process *gpc_table_sampled(struct gpc_table *t, int32_t pid, uint32_t window);
+/* Tells again of all live processes that were sampled, for who did not listen
+ * when they were. */
+void gpc_table_tell_sampled(struct gpc_table *t);
 /* Its mappings, read from /proc if need be (from the parent's for a child that
  * has gone without an exec). Never NULL; may be empty. */
 const struct gpc_space *gpc_table_space(struct gpc_table *t, struct gpc_process *p);

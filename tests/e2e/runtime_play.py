@@ -54,8 +54,8 @@ class Run:
         self.expected = expected
         # The thread sanitizer cannot place its shadow under much address randomization.
         self.process = subprocess.Popen(
-            ["setarch", "-R", str(WINDOWS), str(windows), f"plugin-dir={PLUGINS}", "plugins=testrt",
-             f"testrt-trace={trace}", *options],
+            ["setarch", "-R", str(WINDOWS), str(windows), *options, f"plugin-dir={PLUGINS}",
+             "plugins=testrt", f"testrt-trace={trace}"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.profiles, self.log, self.left = [], "", None
 

@@ -9,7 +9,7 @@ import time
 import pytest
 
 import rawdecode
-from conftest import wait_until
+from conftest import BUILD, wait_until
 from runtime_play import EMBED, PLUGINS, SANITIZER, pass_time, stage  # noqa: F401
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
@@ -94,6 +94,13 @@ def test_started_within_the_window(stage):
     profile = run.finish()[0]
     # Before it became the program it was a shell.
     assert set(profile.of(target.pid, comm="testrt-a")) == {"main_[t];late_[t]"}
+
+
+def test_sampled_before_all_collectors_have_started(stage):
+    """perf is found first here, and has counted for a while when testrt has started."""
+    target = stage.target(script="main 1\n")
+    run = stage.run(f"plugin-dir={BUILD}/plugins", "testrt-wait=2s", seconds=5)
+    assert "main_[t]" in run.finish()[0].of(target.pid)
 
 
 def test_in_another_root_and_namespaces(stage):

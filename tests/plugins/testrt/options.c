@@ -17,7 +17,7 @@ const struct gpc_option testrt_options[] = {
 	 .aliases = "trt-count|trt-n", .metavar = "N", .help = "A number with bounds."},
 	{OPT("bytes", GPC_OPT_BYTES, bytes), .fallback = "64k", .help = "A size."},
 	{OPT("wait", GPC_OPT_DURATION, wait_ns), .fallback = "10ms", .flags = GPC_OPT_LIVE,
-	 .help = "A duration."},
+	 .help = "A duration: how long the start takes."},
 	{OPT("level", GPC_OPT_INT, level), .fallback = "0", .implied = "7",
 	 .flags = GPC_OPT_OPTIONAL, .help = "A number that may be left out."},
 	{OPT("label", GPC_OPT_STRING, label), .help = "A text."},

@@ -86,6 +86,14 @@ static void trace_options(struct testrt *rt)
 	trace_list(rt, "patterns", &o->patterns);
 }
 
+static void nap(int64_t ms)
+{
+	struct timespec ts = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+	while (nanosleep(&ts, &ts) < 0)
+		;
+}
+
 static gpc_status start(void *self, const struct gpc_session *s)
 {
 	struct testrt *rt = self;
@@ -93,6 +101,7 @@ static gpc_status start(void *self, const struct gpc_session *s)
 	if (rt->options->trace)
 		rt->trace = fopen(rt->options->trace, "ae");
 	trace_options(rt);
+	nap(rt->options->wait_ns / 1000000);
 	testrt_trace(rt, "start %u %llu", s->hz, (unsigned long long)s->window_ns);
 	return GPC_OK;
 }
@@ -103,14 +112,6 @@ static void stop(void *self)
 }
 
 /* ---- processes --------------------------------------------------------------- */
-
-static void nap(int64_t ms)
-{
-	struct timespec ts = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-
-	while (nanosleep(&ts, &ts) < 0)
-		;
-}
 
 /* A process without a script is none of ours. */
 static int32_t claim(void *self, const struct gpc_target *t)

@@ -359,6 +359,28 @@ static void test_each_image_is_announced(void **state)
 	assert_int_equal(count_events(w, GPC_PROC_SAMPLED), 2);
 }
 
+static void test_late_listeners_are_told_of_live_images_only(void **state)
+{
+	struct world *w = *state;
+	uint64_t id;
+
+	lives_as(w, 50, "x", 1, 0);
+	lives_as(w, 51, "ends", 1, 0);
+	lives_as(w, 52, "idle", 1, 0);
+	sampled(w, 50);
+	gpc_table_exec(w->table, 50, "y");
+	id = sampled(w, 50)->id;
+	sampled(w, 51);
+	gpc_table_exit(w->table, 51);
+	gpc_table_enter(w->table, 52);
+	w->n_events = 0;
+	gpc_table_tell_sampled(w->table);
+	assert_int_equal(w->n_events, 1);
+	assert_int_equal(w->events[0].kind, GPC_PROC_SAMPLED);
+	assert_int_equal(w->events[0].pid, 50);
+	assert_int_equal(w->events[0].id, id);
+}
+
 static void test_no_such_procfs(void **state)
 {
 	struct gpc_table_needs needs = {0};
@@ -395,6 +417,7 @@ int main(void)
 		world_test(test_enter),
 		world_test(test_events),
 		world_test(test_each_image_is_announced),
+		world_test(test_late_listeners_are_told_of_live_images_only),
 		cmocka_unit_test(test_no_such_procfs),
 	};
 
