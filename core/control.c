@@ -176,6 +176,8 @@ static void *run(void *arg)
 gpc_status gpc_core_start_control(struct gpc_core *core, struct gpc_err *err)
 {
 	core->state.is_running = 1; /* nobody may see it stopped before it began */
+	if (!gpc_options_number(core->options, "perf-event-period"))
+		core->state.hz = core->session.hz;
 	gpc_try(gpc_thread_start(&core->control, "gpc-control", run, core, err));
 	core->is_started = true;
 	return GPC_OK;
