@@ -119,12 +119,14 @@ static void window_failed(struct gpc_core *core, const struct gpc_err *err)
 
 static void end_window(struct gpc_core *core, struct gpc_window *win, uint64_t next_end_ns)
 {
+	struct gpc_names *names;
 	struct gpc_profile *p = NULL;
 	struct gpc_err err;
 	int64_t end_unix_ns = gpc_unix_ns() - (int64_t)(gpc_now_ns() - win->end_ns);
 
 	win->deadline_ns = gpc_now_ns() + DEADLINE_NS;
-	gpc_sampler_cut(core->sampler, win->end_ns, next_end_ns);
+	names = gpc_core_next_names(core);
+	gpc_sampler_cut(core->sampler, win->end_ns, next_end_ns, names);
 	if (gpc_core_finish(core, win, end_unix_ns, &p, &err) < 0) {
 		window_failed(core, &err);
 	} else {
@@ -132,6 +134,7 @@ static void end_window(struct gpc_core *core, struct gpc_window *win, uint64_t n
 		hand_over(core, p);
 		gpc_profile_put(p);
 	}
+	gpc_core_adopt_names(core, names);
 	gpc_sampler_trim(core->sampler, win->end_ns);
 }
 

@@ -99,6 +99,22 @@ static void close_fds(struct gpc_core *core)
 	gpc_cleanup_close(&core->proc_fd);
 }
 
+static void no_line(void *ctx, const struct gpc_log_line *line)
+{
+	(void)ctx;
+	(void)line;
+}
+
+/* A reader that hangs in a collector may come back at any time: whatever it can
+ * reach from there stays. Threads and descriptors go. */
+static void abandon(struct gpc_core *core)
+{
+	core->setup.on_log = no_line;
+	gpc_scan_free(core->scan);
+	gpc_sampler_free(core->sampler);
+	close_fds(core);
+}
+
 GPC_EXPORT void gpc_core_free(struct gpc_core *core)
 {
 	if (!core)
@@ -106,6 +122,10 @@ GPC_EXPORT void gpc_core_free(struct gpc_core *core)
 	gpc_core_stop(core, NULL);
 	gpc_core_quiet(core);
 	gpc_deliver_free(core->deliver);
+	if (core->sampler && gpc_pulls_has_stuck(gpc_sampler_pulls(core->sampler))) {
+		abandon(core);
+		return;
+	}
 	free_lists(core);
 	gpc_core_free_sources(core);
 	gpc_scan_free(core->scan);

@@ -7,6 +7,8 @@
  *   head.c      the profile's header
  *   locate.c    which container a process is in
  *   services.c  what collectors may ask for: gpc.source/1, gpc.processes/1
+ *   services_pull.c  gpc.pull/1, gpc.native-unwind/1, and who is pulled
+ *   doctor.c    what would be seen of one process
  *   deliver.c   sinks, on a thread of their own
  */
 #ifndef GPC_CORE_IMPL_H
@@ -89,6 +91,7 @@ struct gpc_core {
 	bool kernel_hidden;
 
 	pthread_t control;
+	bool is_looking;             /* for the doctor: nothing is measured or written */
 	bool is_started, is_stopped; /* control thread exists; was joined */
 	int end_fd;                  /* eventfd: end the window now */
 	int ready_fd;                /* eventfd: gpc_core_step has something to do */
@@ -101,6 +104,8 @@ struct gpc_core {
 };
 
 /* start.c */
+/* Starts the runtime collectors alone, for the doctor. */
+gpc_status gpc_core_start_runtimes(struct gpc_core *core, struct gpc_err *err);
 void gpc_core_trouble(struct gpc_core *core, const char *fmt, ...) GPC_PRINTF(2, 3);
 
 /* services.c */
@@ -108,12 +113,25 @@ void gpc_core_init_services(struct gpc_core *core);
 void gpc_core_free_sources(struct gpc_core *core);
 void gpc_core_tell(struct gpc_core *core, const struct gpc_process_event *ev);
 
+/* services_pull.c */
+void gpc_core_init_pull_services(struct gpc_core *core);
+/* When all collectors were created: samples carry what the pulling ones want. */
+void gpc_core_prepare_pull(struct gpc_core *core);
+const void *gpc_core_pull_extension(const char *id);
+
+/* services_elf.c */
+const void *gpc_core_elf_extension(void);
+
 /* control.c */
 gpc_status gpc_core_start_control(struct gpc_core *core, struct gpc_err *err);
 /* Ends discovery and all collectors. Safe twice. */
 void gpc_core_quiet(struct gpc_core *core);
 
 /* finish.c */
+/* Names for the next window: those of this one, or new ones when they have grown
+ * too much; adopt them when the window is finished. A new reference. */
+struct gpc_names *gpc_core_next_names(struct gpc_core *core);
+void gpc_core_adopt_names(struct gpc_core *core, struct gpc_names *taken);
 gpc_status gpc_core_finish(struct gpc_core *core, const struct gpc_window *win, int64_t end_unix_ns,
 			   struct gpc_profile **ret, struct gpc_err *err);
 

@@ -318,20 +318,23 @@ static gpc_status assemble(struct build *b, struct gpc_err *err)
 /* Names are kept across windows for the caches of runtime collectors, until they
  * have grown too much. Nobody else gains by it, and machines bring new names all
  * the time. */
-static gpc_status renew_names(struct gpc_core *core)
+struct gpc_names *gpc_core_next_names(struct gpc_core *core)
 {
-	struct gpc_names *fresh;
+	struct gpc_names *fresh = NULL;
 
-	if (core->runtimes.n && gpc_names_bytes(core->names) < NAMES_BYTES)
-		return GPC_OK;
-	fresh = gpc_names_new(gpc_names_epoch(core->names) + 1);
-	if (!fresh)
-		return GPC_E_NOMEM;
-	for (size_t i = 0; i < core->instances.n; i++)
-		gpc_instance_new_names(core->instances.at[i], fresh, gpc_now_ns() + NAMES_NS);
+	if (!core->runtimes.n || gpc_names_bytes(core->names) >= NAMES_BYTES)
+		fresh = gpc_names_new(gpc_names_epoch(core->names) + 1);
+	return fresh ? fresh : gpc_names_get(core->names);
+}
+
+void gpc_core_adopt_names(struct gpc_core *core, struct gpc_names *taken)
+{
+	if (taken != core->names)
+		for (size_t i = 0; i < core->instances.n; i++)
+			gpc_instance_new_names(core->instances.at[i], taken,
+					       gpc_now_ns() + NAMES_NS);
 	gpc_names_put(core->names);
-	core->names = fresh;
-	return GPC_OK;
+	core->names = taken;
 }
 
 gpc_status gpc_core_finish(struct gpc_core *core, const struct gpc_window *win, int64_t end_unix_ns,
@@ -359,6 +362,5 @@ gpc_status gpc_core_finish(struct gpc_core *core, const struct gpc_window *win, 
 		*ret = take(b.profile);
 	build_deinit(&b);
 	give_streams_back(core);
-	renew_names(core);
 	return st;
 }

@@ -186,15 +186,36 @@ static json_t *sources_json(struct gpc_core *core)
 	return list;
 }
 
+/* How reading runtimes at samples went since the start; NULL: it was not done. */
+static json_t *readers_json(struct gpc_core *core)
+{
+	struct gpc_reader_facts facts;
+	struct gpc_pull_stats s;
+	json_int_t mean;
+
+	gpc_sampler_reader_facts(core->sampler, &facts);
+	gpc_pulls_stats(gpc_sampler_pulls(core->sampler), &s);
+	if (!facts.is_running && !s.asked)
+		return NULL;
+	mean = s.read ? (json_int_t)(s.age_ns / s.read / 1000) : 0;
+	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "priority",
+			 gpc_priority_name(facts.priority), "asked", (json_int_t)s.asked,
+			 "answered", (json_int_t)s.answered, "checked", (json_int_t)s.checked,
+			 "exact", (json_int_t)s.exact, "joined", (json_int_t)s.joined, "alone",
+			 (json_int_t)s.alone, "failed", (json_int_t)s.failed, "slow",
+			 (json_int_t)s.slow, "skipped", (json_int_t)s.skipped, "age_mean_us", mean,
+			 "age_max_us", (json_int_t)(s.age_max_ns / 1000));
+}
+
 static json_t *our_part(struct gpc_core *core, const struct gpc_window *win,
 			const struct gpc_reports *reports)
 {
-	return json_pack("{s:s, s:i, s:f, s:o, s:b, s:o, s:i, s:o}", "version", GPC_VERSION,
+	return json_pack("{s:s, s:i, s:f, s:o, s:b, s:o, s:i, s:o, s:o*}", "version", GPC_VERSION,
 			 "window", (int)win->seq, "seconds",
 			 (double)(win->end_ns - win->begin_ns) / 1e9, "sources", sources_json(core),
 			 "kernel_names", !core->kernel_hidden, "reports", reports_json(reports),
 			 "reports_dropped", (int)reports->dropped, "plugins_not_running",
-			 troubles_json(core));
+			 troubles_json(core), "readers", readers_json(core));
 }
 
 /* Without metadata collection only the host's name is told. */

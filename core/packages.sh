@@ -3,12 +3,27 @@
 
 # The packages of the list files that are not installed.
 packages_missing() {
-    local name
-    sed -e 's/#.*//' "$@" | tr -s '[:space:]' '\n' | sort -u | while read -r name; do
-        [ -n "$name" ] || continue
-        # A foreign architecture's name has the form libelf-dev:arm64.
-        dpkg-query -W -f='${db:Status-Status}\n' "$name" 2>/dev/null | grep -qx installed ||
-            printf '%s\n' "$name"
+    local line name
+    sed -e 's/#.*//' "$@" | tr -s '[:space:]' '\n' | sort -u | while read -r line; do
+        [ -n "$line" ] || continue
+        # a|b: whatever name the release has. A foreign architecture's name has the
+        # form libelf-dev:arm64.
+        for name in ${line//|/ }; do
+            dpkg-query -W -f='${db:Status-Status}\n' "$name" 2>/dev/null |
+                grep -qx installed && continue 2
+        done
+        printf '%s\n' "$line"
+    done
+}
+
+# Of the names a|b the first that can be installed here.
+packages_choose() {
+    local line name
+    for line in "$@"; do
+        for name in ${line//|/ }; do
+            apt-cache show "$name" >/dev/null 2>&1 && break
+        done
+        printf '%s ' "$name"
     done
 }
 
@@ -28,6 +43,8 @@ packages_install() {
     fi
     echo "packages: installing $missing"
     packages_apt update -qq || return 1
+    # shellcheck disable=SC2086
+    missing=$(packages_choose $missing)
     # shellcheck disable=SC2086
     packages_apt install -qq -y --no-install-recommends $missing
 }

@@ -223,7 +223,9 @@ static const void *extension(void *ctx, const char *id)
 		return &source;
 	if (strcmp(id, "gpc.processes/1") == 0)
 		return &processes;
-	return NULL;
+	if (strcmp(id, "gpc.elf/1") == 0)
+		return gpc_core_elf_extension();
+	return gpc_core_pull_extension(id);
 }
 
 static bool should_stop(void *ctx)

@@ -152,6 +152,8 @@ static bool has_output(const struct gpc_core *core)
 {
 	const char *dir = gpc_options_text(core->options, "output-dir");
 
+	if (core->is_looking)
+		return true;
 	if (core->setup.on_profile || (dir && *dir))
 		return true;
 	for (size_t i = 0; i < core->states.n; i++)
@@ -231,6 +233,8 @@ static const char *reason_against(const struct gpc_core *core, const struct gpc_
 		return "--max-touch forbids what it does to processes";
 	if (c->scope == GPC_SCOPE_SYSTEM && has_too_many_processes(core))
 		return "there are more processes than --skip-system-profilers-above";
+	if (core->is_looking && c->scope != GPC_SCOPE_PROCESS)
+		return "nothing is measured";
 	if (is_only_perf(core) && c->scope == GPC_SCOPE_PROCESS)
 		return "--perf-event switches runtime collectors off";
 	return NULL;
@@ -249,8 +253,9 @@ static void warn_needs(struct gpc_core *core, const struct gpc_collector *c)
 			 missing, c->name);
 }
 
-static gpc_status start_one(struct gpc_core *core, const struct gpc_module_state *s,
-			    const struct gpc_collector *c, struct gpc_err *err)
+/* Created, not started: what it can do decides how perf's events are opened. */
+static gpc_status create_one(struct gpc_core *core, const struct gpc_module_state *s,
+			     const struct gpc_collector *c, struct gpc_err *err)
 {
 	struct gpc_instance_setup setup = {.module = s->module,
 					   .collector = c,
@@ -262,43 +267,60 @@ static gpc_status start_one(struct gpc_core *core, const struct gpc_module_state
 
 	warn_needs(core, c);
 	gpc_try(gpc_instance_new(&setup, &i, err));
-	if (!vec_reserve(&core->instances, 1) || !vec_reserve(&core->runtimes, 1)) {
+	if (!vec_push(&core->instances, i)) {
 		gpc_instance_free(i);
 		return gpc_err_nomem(err);
 	}
-	if (gpc_instance_start(i, &core->session, err) < 0) {
-		gpc_status st = err->code;
-
-		gpc_instance_free(i);
-		return st;
-	}
-	core->instances.at[core->instances.n++] = i;
-	if (c->scope == GPC_SCOPE_PROCESS)
-		core->runtimes.at[core->runtimes.n++] = i;
 	return GPC_OK;
 }
 
-static gpc_status start_module(struct gpc_core *core, const struct gpc_module_state *s,
-			       struct gpc_err *err)
+/* A collector that does not come along costs only itself, unless all must. */
+static gpc_status tolerate(struct gpc_core *core, const struct gpc_err *why, struct gpc_err *err)
+{
+	gpc_core_trouble(core, "%s", why->text);
+	if (!core->opts.strict_plugins)
+		return GPC_OK;
+	*err = *why;
+	return why->code;
+}
+
+static gpc_status create_module(struct gpc_core *core, const struct gpc_module_state *s,
+				struct gpc_err *err)
 {
 	for (unsigned k = 0; k < s->module->n_collectors; k++) {
 		const struct gpc_collector *c = &s->module->collectors[k];
 		const char *against = reason_against(core, c);
 		struct gpc_err why;
 
-		if (against) {
+		if (against)
 			gpc_info(&core->log, "core", "collector %s is off: %s", c->name, against);
-			continue;
-		}
-		if (start_one(core, s, c, &why) == GPC_OK)
-			continue;
-		gpc_core_trouble(core, "%s", why.text);
-		if (core->opts.strict_plugins) {
-			*err = why;
-			return why.code;
-		}
+		else if (create_one(core, s, c, &why) < 0)
+			gpc_try(tolerate(core, &why, err));
 	}
 	return GPC_OK;
+}
+
+static gpc_status start_instances(struct gpc_core *core, struct gpc_err *err)
+{
+	size_t kept = 0, n = core->instances.n;
+	gpc_status st = GPC_OK;
+
+	for (size_t k = 0; k < n; k++) {
+		struct gpc_instance *i = core->instances.at[k];
+		struct gpc_err why;
+
+		if (st == GPC_OK && gpc_instance_start(i, &core->session, &why) < 0) {
+			gpc_instance_free(i);
+			st = tolerate(core, &why, err);
+			continue;
+		}
+		core->instances.at[kept++] = i;
+		if (gpc_instance_collector(i)->scope == GPC_SCOPE_PROCESS &&
+		    !vec_push(&core->runtimes, i))
+			st = gpc_err_nomem(err);
+	}
+	core->instances.n = kept;
+	return st;
 }
 
 static bool has_collectors(const struct gpc_core *core)
@@ -316,7 +338,9 @@ static gpc_status start_collectors(struct gpc_core *core, struct gpc_err *err)
 				   core->modules.refused[0].reason);
 	for (size_t i = 0; i < core->states.n; i++)
 		if (core->states.at[i].is_enabled)
-			gpc_try(start_module(core, &core->states.at[i], err));
+			gpc_try(create_module(core, &core->states.at[i], err));
+	gpc_core_prepare_pull(core);
+	gpc_try(start_instances(core, err));
 	if (core->instances.n)
 		return GPC_OK;
 	if (core->troubles.n)
@@ -419,22 +443,24 @@ static void on_changed(void *ctx, const struct gpc_process *p, const struct gpc_
 		gpc_core_tell(core, ev);
 }
 
-static gpc_status start_sampler(struct gpc_core *core, struct gpc_err *err)
+static gpc_status make_sampler(struct gpc_core *core, struct gpc_err *err)
 {
 	struct gpc_sampler_config config = {.pids = core->pids,
 					    .n_pids = core->n_pids,
 					    .stack_bytes = STACK_BYTES,
 					    .threads = core->wants & GPC_WANT_THREADS,
+					    .reader_priority =
+						    (enum gpc_priority)core->opts.reader_priority,
 					    .raw_path = core->opts.debug_raw_records,
 					    .changed = on_changed,
 					    .placed = core->containers ? gpc_core_placed : NULL,
 					    .ctx = core};
 
-	gpc_try(gpc_sampler_new(&config, &core->log, &core->sampler, err));
-	return gpc_sampler_start(core->sampler, UINT64_MAX, err);
+	return gpc_sampler_new(&config, &core->log, &core->sampler, err);
 }
 
-static gpc_status start_parts(struct gpc_core *core, struct gpc_err *err)
+/* What collectors stand on. */
+static gpc_status make_ground(struct gpc_core *core, struct gpc_err *err)
 {
 	core->names = gpc_names_new(1);
 	if (!core->names)
@@ -443,24 +469,26 @@ static gpc_status start_parts(struct gpc_core *core, struct gpc_err *err)
 	core->services.max_targets = core->session.max_targets;
 	core->services.stack_bytes = STACK_BYTES;
 	core->services.record_bytes = core->session.max_bytes;
+	gpc_try(make_sampler(core, err));
+	gpc_core_init_pull_services(core);
+	return GPC_OK;
+}
+
+static gpc_status start_parts(struct gpc_core *core, struct gpc_err *err)
+{
 	gpc_vdso_new(&core->vdso, NULL); /* without one its functions have no names */
 	gpc_metrics_init(&core->metrics, core->proc_fd);
 	gpc_try(gpc_core_init_head(core, err));
 	gpc_try(gpc_deliver_new(core, &core->deliver, err));
-	core->services.wants_threads = core->wants & GPC_WANT_THREADS;
 	gpc_try(gpc_core_start_containers(core, err));
-	gpc_try(start_sampler(core, err));
+	gpc_try(gpc_sampler_start(core->sampler, UINT64_MAX, err));
 	gpc_try(start_collectors(core, err));
 	gpc_try(start_scan(core, err));
 	return start_discovery(core, err);
 }
 
-GPC_EXPORT gpc_status gpc_core_start(struct gpc_core *core, struct gpc_err *err)
+static gpc_status settle_options(struct gpc_core *core, struct gpc_err *err)
 {
-	struct gpc_err own;
-
-	if (!err)
-		err = &own;
 	if (core->is_started)
 		return gpc_err_set(err, GPC_E_BUSY, "the core was started already");
 	gpc_try(gpc_core_load(core, err));
@@ -470,6 +498,28 @@ GPC_EXPORT gpc_status gpc_core_start(struct gpc_core *core, struct gpc_err *err)
 	gpc_try(check_options(core, err));
 	gpc_try(fill_session(core, err));
 	gpc_options_deprecated(core->options, warn_deprecated, core);
+	return GPC_OK;
+}
+
+gpc_status gpc_core_start_runtimes(struct gpc_core *core, struct gpc_err *err)
+{
+	core->is_looking = true;
+	gpc_try(settle_options(core, err));
+	gpc_try(make_ground(core, err));
+	for (size_t i = 0; i < core->states.n; i++)
+		if (core->states.at[i].is_enabled)
+			gpc_try(create_module(core, &core->states.at[i], err));
+	return start_instances(core, err);
+}
+
+GPC_EXPORT gpc_status gpc_core_start(struct gpc_core *core, struct gpc_err *err)
+{
+	struct gpc_err own;
+
+	if (!err)
+		err = &own;
+	gpc_try(settle_options(core, err));
+	gpc_try(make_ground(core, err));
 	gpc_try(start_parts(core, err));
 	return gpc_core_start_control(core, err);
 }

@@ -87,6 +87,10 @@ static const struct gpc_option collection_rows[] = {
 	{ROW(CHOICE, "max-touch", max_touch), .dest = "max_touch", .fallback = "injects",
 	 .choices = "nothing|reads|pauses|injects",
 	 .help = "The most that a collector may do to a process it looks at"},
+	{ROW(CHOICE, "reader-priority", reader_priority), .dest = "reader_priority",
+	 .fallback = "realtime", .choices = "realtime|nice|normal|batched",
+	 .help = "Priority of the threads that read runtime stacks at each sample; batched reads "
+		 "them every 100 ms, cheaper and less exact"},
 	{TURNS_OFF("disable-container-names", container_names),
 	 .help = "Leave the names of containers out"},
 	{ROW(STRING, "container-root", container_root), .metavar = "DIR", .dest = "",

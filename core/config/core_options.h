@@ -46,7 +46,8 @@ struct gpc_core_options {
 	struct gpc_list plugins;
 	struct gpc_list plugin_dirs;
 	int32_t strict_plugins;
-	int32_t max_touch; /* GPC_TOUCH_ */
+	int32_t max_touch;       /* GPC_TOUCH_ */
+	int32_t reader_priority; /* enum gpc_priority, of core/source */
 	int32_t container_names;
 	const char *container_root; /* NULL: the machine's */
 	const char *docker_socket;  /* NULL: the usual one */

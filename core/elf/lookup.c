@@ -23,8 +23,9 @@ struct search {
 
 static bool is_definition(const struct gpc_elf_symbol *s)
 {
-	return s->section != SHN_UNDEF && (s->type == STT_NOTYPE || s->type == STT_OBJECT ||
-					   s->type == STT_FUNC || s->type == STT_GNU_IFUNC);
+	return s->section != SHN_UNDEF &&
+	       (s->type == STT_NOTYPE || s->type == STT_OBJECT || s->type == STT_FUNC ||
+		s->type == STT_GNU_IFUNC || s->type == STT_TLS);
 }
 
 /* The default version of a name is the one that new programs are linked to. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One symbol by its name: what find_symbol and GPC_MATCH_SYMBOL need. Of the
- * versions of one name the default one is taken. Functions and data alike. */
+ * versions of one name the default one is taken. Functions and data alike; of a
+ * thread-local variable the value is its offset in the module's block. */
 #ifndef GPC_ELF_LOOKUP_H
 #define GPC_ELF_LOOKUP_H
 

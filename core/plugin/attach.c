@@ -41,6 +41,10 @@ static void detach_at(struct gpc_instance *i, size_t k)
 	i->attached.at[k] = i->attached.at[--i->attached.n];
 	set_count(i);
 	gpc_worker_unwatch(i->worker, is_of_target, &id);
+	if (i->setup.services->left && !i->setup.services->left(i->setup.services->ctx, i, id)) {
+		i->has_stuck = true;
+		return;
+	}
 	if (i->setup.collector->detach)
 		i->setup.collector->detach(i->self, a->tctx);
 	gpc_target_put(a->view);
@@ -117,9 +121,15 @@ static void attach_now(struct gpc_instance *i, struct gpc_target_view *view, uin
 	if (st >= 0) {
 		i->attached.at[i->attached.n++] = a;
 		set_count(i);
+		if (i->setup.services->joined)
+			i->setup.services->joined(i->setup.services->ctx, i, &view->target,
+						  a->tctx);
 		return;
 	}
 	free(a);
+	/* What it claimed in attach() is forgotten. */
+	if (i->setup.services->left)
+		i->setup.services->left(i->setup.services->ctx, i, view->target.id);
 	if (gpc_target_lives(view) && st != GPC_E_GONE) {
 		gpc_instance_failed(i, &view->target, st);
 		remember_failure(i, view, fails + 1, st);

@@ -2,21 +2,19 @@
 /* The table of functions that a collector gets. */
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/thread.h"
-#include "elf/lookup.h"
 #include "plugin/instance_impl.h"
 #include "plugin/spawn.h"
+#include "proc/modules.h"
 #include "proc/root.h"
 
 static struct gpc_instance *of(const struct gpc_host *h)
@@ -84,32 +82,10 @@ static int32_t host_should_stop(const struct gpc_host *h)
 	return s->should_stop && s->should_stop(s->ctx);
 }
 
-/* process_vm_readv needs no descriptor; /proc/PID/mem also where seccomp or an
- * old kernel takes the former away. */
 static int64_t host_read_mem(const struct gpc_host *h, const struct gpc_target *t, uint64_t addr,
 			     void *buf, uint64_t len)
 {
-	struct iovec local = {.iov_base = buf, .iov_len = len};
-	struct iovec remote = {.iov_base = (void *)(uintptr_t)addr, .iov_len = len};
-	ssize_t n = process_vm_readv(t->pid, &local, 1, &remote, 1, 0);
-	char path[40];
-	autoclose int fd = -1;
-
-	(void)h;
-	if (n >= 0)
-		return n;
-	if (errno == ESRCH)
-		return GPC_E_GONE;
-	if (errno == EFAULT)
-		return GPC_E_CORRUPT;
-	snprintf(path, sizeof path, "/proc/%d/mem", t->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : pread(fd, buf, len, (off_t)addr);
-	if (n >= 0)
-		return n;
-	return errno == EACCES || errno == EPERM ? GPC_E_PERM
-	       : errno == ENOENT                 ? GPC_E_GONE
-						 : GPC_E_CORRUPT;
+	return gpc_mem_read(of(h)->setup.services->mem, t->id, t->pid, addr, buf, len);
 }
 
 static int32_t host_open_file(const struct gpc_host *h, const struct gpc_target *t,
@@ -127,64 +103,19 @@ static int32_t host_open_file(const struct gpc_host *h, const struct gpc_target 
 	return st < 0 ? st : fd;
 }
 
-static const struct gpc_map *map_at(const struct gpc_target *t, uint32_t k)
-{
-	return (const struct gpc_map *)(const void *)((const char *)t->maps +
-						      (size_t)k * t->map_stride);
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static bool is_wanted(const struct gpc_target *t, const struct gpc_map *m, const char *glob)
-{
-	if (!m->path[0] || !m->inode)
-		return false;
-	return glob ? fnmatch(glob, base_name(m->path), 0) == 0 : strcmp(m->path, t->exe) == 0;
-}
-
-static int open_map(const struct gpc_target *t, const struct gpc_map *m)
-{
-	char path[80];
-	int fd = -1;
-
-	snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", t->pid,
-		 (unsigned long long)m->start, (unsigned long long)m->end);
-	if (gpc_regular_open(path, &fd, NULL, NULL) < 0 &&
-	    gpc_root_open(t->pid, m->path, &fd, NULL, NULL) < 0)
-		return -1;
-	return fd;
-}
-
 static gpc_status host_find_symbol(const struct gpc_host *h, const struct gpc_target *t,
 				   const char *glob, const char *symbol, uint64_t *addr)
 {
-	gpc_status st = GPC_E_GONE;
-	const char *seen = "";
+	autoclose int fd = -1;
+	struct gpc_module_file m;
+	struct gpc_place place;
 
 	(void)h;
-	for (uint32_t k = 0; k < t->n_maps; k++) {
-		const struct gpc_map *m = map_at(t, k);
-		uint64_t base, value;
-		autoclose int fd = -1;
-
-		if (!is_wanted(t, m, glob) || strcmp(seen, m->path) == 0)
-			continue;
-		seen = m->path; /* further mappings of the same file add nothing */
-		fd = open_map(t, m);
-		if (fd < 0)
-			continue;
-		st = gpc_elf_lookup_fd(fd, symbol, m->offset, &base, &value, NULL);
-		if (st < 0)
-			continue;
-		*addr = m->start + (value - base);
-		return GPC_OK;
-	}
-	return st;
+	gpc_try(gpc_module_open(t, glob, &m, NULL));
+	fd = m.fd;
+	gpc_try(gpc_module_symbol(&m, symbol, &place, NULL));
+	*addr = place.start;
+	return GPC_OK;
 }
 
 /* ---- waiting -------------------------------------------------------------------- */

@@ -118,6 +118,9 @@ void gpc_instance_free(struct gpc_instance *i)
 	if (!i)
 		return;
 	gpc_instance_stop(i);
+	/* A reader that hangs in it may come back at any time. */
+	if (i->has_stuck)
+		return;
 	if (i->self && collector(i)->destroy)
 		collector(i)->destroy(i->self);
 	gpc_ticket_put(i->window_ticket);
@@ -143,6 +146,19 @@ const char *gpc_instance_name(const struct gpc_instance *i)
 struct gpc_instance *gpc_instance_of_host(const struct gpc_host *h)
 {
 	return h->impl;
+}
+
+void *gpc_instance_self(struct gpc_instance *i)
+{
+	return i->self;
+}
+
+void gpc_instance_trouble(struct gpc_instance *i, uint64_t target, int32_t pid, gpc_status code,
+			  const char *detail)
+{
+	struct gpc_target t = {.struct_size = sizeof t, .id = target, .pid = pid, .comm = ""};
+
+	gpc_instance_report(i, &t, code, detail);
 }
 
 const struct gpc_services *gpc_instance_services(const struct gpc_instance *i)

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "plugin/module.h"
 #include "plugin/report.h"
+#include "proc/mem.h"
 #include "proc/target.h"
 #include "profile/names.h"
 #include "profile/stacks.h"
@@ -31,6 +32,11 @@ struct gpc_services {
 	bool (*should_stop)(void *ctx);
 	/* May the collector attach to one more? (--max-processes-runtime-profiler) */
 	uint32_t max_targets;
+	struct gpc_mem *mem; /* memory of targets */
+	/* A process was attached to, will be detached from. [worker] left() false: a
+	 * reader hangs in the collector for this process: it is never detached. */
+	void (*joined)(void *ctx, struct gpc_instance *i, const struct gpc_target *t, void *tctx);
+	bool (*left)(void *ctx, struct gpc_instance *i, uint64_t target);
 	size_t stack_bytes;    /* cap of one event's table */
 	bool wants_threads;    /* rows by thread (gpc_key) */
 	uint64_t record_bytes; /* of records in a window; 0 unlimited */
@@ -57,6 +63,10 @@ void gpc_instance_free(struct gpc_instance *i); /* NULL is fine */
 const struct gpc_collector *gpc_instance_collector(const struct gpc_instance *i);
 const char *gpc_instance_name(const struct gpc_instance *i);
 struct gpc_instance *gpc_instance_of_host(const struct gpc_host *h);
+void *gpc_instance_self(struct gpc_instance *i);
+/* One trouble with one process, from any thread. */
+void gpc_instance_trouble(struct gpc_instance *i, uint64_t target, int32_t pid, gpc_status code,
+			  const char *detail);
 const struct gpc_services *gpc_instance_services(const struct gpc_instance *i);
 
 /* ---- process events: subscribe from the collector, tell from anywhere --------- */

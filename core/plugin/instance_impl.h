@@ -35,6 +35,7 @@ struct gpc_instance {
 	struct gpc_host host;
 	void *self;
 	bool is_started;
+	bool has_stuck; /* a reader hangs in it: it is never destroyed */
 	char worker_name[16];
 	struct gpc_worker *worker; /* NULL: the collector has no worker callbacks */
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "program/cli.h"
 
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -26,13 +28,16 @@ static const char usage_text[] =
 	"       gprofiler-core diff BEFORE AFTER [--html FILE]\n"
 	"       gprofiler-core plugins list [--json]\n"
 	"       gprofiler-core plugins show NAME [--json]\n"
-	"       gprofiler-core convert IN OUT [--from FORMAT] [--to FORMAT]";
+	"       gprofiler-core convert IN OUT [--from FORMAT] [--to FORMAT]\n"
+	"       gprofiler-core doctor PID\n"
+	"       gprofiler-core capture PID FILE [--stacks TEXT]";
 
 /* Beyond the core's options. */
 struct own_options {
 	int32_t as_json;
 	const char *from, *to;
 	const char *html;
+	const char *stacks; /* read by the core */
 };
 
 struct program {
@@ -70,6 +75,13 @@ static const struct gpc_option own_rows[] = {
 	 .dest = "",
 	 .flags = GPC_OPT_ABSOLUTE | GPC_OPT_HIDDEN,
 	 .help = "diff: write the page that compares to this file"},
+	{.struct_size = sizeof(struct gpc_option),
+	 .type = GPC_OPT_STRING,
+	 .name = "stacks",
+	 .offset = offsetof(struct own_options, stacks),
+	 .dest = "",
+	 .flags = GPC_OPT_ABSOLUTE | GPC_OPT_HIDDEN,
+	 .help = "With capture: a text to keep in the image, what the runtime says of its stacks"},
 	{0},
 };
 
@@ -157,6 +169,36 @@ static int run(struct program *program, struct gpc_core *core, char **argv)
 	return status == STATUS_OK ? STATUS_OK : failure(&err);
 }
 
+/* 0: no number of a process. */
+static int32_t pid_of(const char *text)
+{
+	char *end;
+	long pid = strtol(text, &end, 10);
+
+	return pid > 0 && pid <= INT32_MAX && !*end ? (int32_t)pid : 0;
+}
+
+static int doctor(struct gpc_core *core, const struct gpc_rest *w)
+{
+	struct gpc_err err;
+	int32_t pid = w->n == 2 ? pid_of(w->at[1]) : 0;
+
+	if (!pid)
+		return usage_error("doctor: say 'doctor PID', with the number of a process");
+	return outcome(gpc_core_doctor(core, pid, stdout, &err), &err);
+}
+
+static int capture(struct gpc_core *core, const struct gpc_rest *w)
+{
+	struct gpc_err err;
+	int32_t pid = w->n == 3 ? pid_of(w->at[1]) : 0;
+
+	if (!pid)
+		return usage_error("capture: say 'capture PID FILE', with the number of a process "
+				   "and the file to write");
+	return outcome(gpc_core_capture(core, pid, w->at[2], stdout, &err), &err);
+}
+
 static int unknown_word(const char *word)
 {
 	char text[200];
@@ -184,6 +226,10 @@ static int command(struct program *program, struct gpc_core *core, const struct 
 		return convert(w, own);
 	if (strcmp(word, "diff") == 0)
 		return flushed(diff(w, own));
+	if (strcmp(word, "doctor") == 0)
+		return flushed(doctor(core, w));
+	if (strcmp(word, "capture") == 0)
+		return flushed(capture(core, w));
 	if (strcmp(word, "once") != 0 && strcmp(word, "top") != 0)
 		return unknown_word(word);
 	if (program->live.kind == GPC_LIVE_NONE || w->n > 1)
@@ -206,6 +252,8 @@ static int dispatch(struct program *program, struct gpc_core *core, const struct
 		return usage_error("--json goes with 'plugins list' and 'plugins show'");
 	if (own->html)
 		return usage_error("--html goes with 'diff'");
+	if (own->stacks)
+		return usage_error("--stacks goes with 'capture'");
 	return run(program, core, argv);
 }
 

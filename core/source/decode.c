@@ -70,18 +70,64 @@ static void decode_callchain(struct cursor *c, struct gpc_perf_sample *s)
 	c->at += n * 8;
 }
 
-/* Fields between the callchain and the cgroup that we may ask for. */
-static void skip_regs_and_stack(struct cursor *c, uint64_t type)
+static void decode_regs(struct cursor *c, uint64_t mask, struct gpc_perf_sample *s)
 {
-	if (type & PERF_SAMPLE_RAW) {
-		uint32_t n = u32(c);
-		skip(c, n);
+	uint64_t abi = u64(c);
+	size_t n = (size_t)__builtin_popcountll(mask);
+
+	if (abi == PERF_SAMPLE_REGS_ABI_NONE)
+		return;
+	if (n > (size_t)(c->end - c->at) / 8) {
+		c->bad = true;
+		return;
 	}
-	/* REGS_USER and STACK_USER are not asked for in this version. */
+	/* Of a 32-bit process the registers mean other things. */
+	if (abi == PERF_SAMPLE_REGS_ABI_64) {
+		s->regs = (const uint64_t *)(const void *)c->at;
+		s->n_regs = (uint32_t)n;
+	}
+	c->at += n * 8;
 }
 
-static void decode_sample(struct cursor *c, uint64_t type, struct gpc_perf_record *r)
+/* The kernel reserves size bytes and says behind them how many it could fill. */
+static void decode_stack(struct cursor *c, struct gpc_perf_sample *s)
 {
+	uint64_t size = u64(c), filled;
+	const uint8_t *at = c->at;
+
+	if (!size)
+		return;
+	if (size > (uint64_t)(c->end - c->at)) {
+		c->bad = true;
+		return;
+	}
+	c->at += size;
+	filled = u64(c);
+	if (filled > size)
+		c->bad = true;
+	s->stack = at;
+	s->stack_bytes = c->bad ? 0 : (uint32_t)filled;
+}
+
+/* Fields between the callchain and the cgroup that may be there. */
+static void decode_user_state(struct cursor *c, const struct gpc_perf_format *f,
+			      struct gpc_perf_sample *s)
+{
+	if (f->sample_type & PERF_SAMPLE_RAW) {
+		uint32_t n = u32(c);
+
+		skip(c, n);
+	}
+	if (f->sample_type & PERF_SAMPLE_REGS_USER)
+		decode_regs(c, f->regs_mask, s);
+	if (f->sample_type & PERF_SAMPLE_STACK_USER)
+		decode_stack(c, s);
+}
+
+static void decode_sample(struct cursor *c, const struct gpc_perf_format *f,
+			  struct gpc_perf_record *r)
+{
+	uint64_t type = f->sample_type;
 	struct gpc_perf_sample *s = &r->sample;
 
 	if (type & PERF_SAMPLE_IDENTIFIER)
@@ -108,7 +154,7 @@ static void decode_sample(struct cursor *c, uint64_t type, struct gpc_perf_recor
 		s->period = u64(c);
 	if (type & PERF_SAMPLE_CALLCHAIN)
 		decode_callchain(c, s);
-	skip_regs_and_stack(c, type);
+	decode_user_state(c, f, s);
 	if (type & PERF_SAMPLE_CGROUP)
 		s->cgroup = u64(c);
 }
@@ -255,7 +301,7 @@ bool gpc_perf_decode(const void *record, size_t size, const struct gpc_perf_form
 	body.end = body.at + head.size;
 	body.at += sizeof head;
 	if (head.type == PERF_RECORD_SAMPLE) {
-		decode_sample(&body, format->sample_type, ret);
+		decode_sample(&body, format, ret);
 		return !body.bad;
 	}
 	n = format->sample_id_all ? trailer_size(format->sample_type) : 0;

@@ -14,6 +14,7 @@
 /* How a ring's events were opened. */
 struct gpc_perf_format {
 	uint64_t sample_type;
+	uint64_t regs_mask; /* of user registers, when sample_type has them */
 	bool sample_id_all;
 };
 
@@ -21,6 +22,10 @@ struct gpc_perf_sample {
 	uint64_t ip, period, cgroup;
 	const uint64_t *ips; /* callchain with PERF_CONTEXT_ markers; in the record */
 	uint32_t n_ips;
+	uint32_t n_regs;      /* 0: not in user mode, or not asked for */
+	const uint64_t *regs; /* lowest bit of the mask first */
+	const uint8_t *stack; /* from the stack pointer on */
+	uint32_t stack_bytes; /* what could be copied */
 };
 
 struct gpc_perf_mmap {

@@ -14,11 +14,22 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/io.h"
+#include "source/regs.h"
 
 int gpc_perf_open_syscall(struct perf_event_attr *attr, pid_t pid, int cpu, int group,
 			  unsigned long flags)
 {
 	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, group, flags);
+}
+
+static void ask_for_user_state(const struct gpc_perf_request *req, struct perf_event_attr *attr)
+{
+	attr->sample_type |= PERF_SAMPLE_REGS_USER;
+	attr->sample_regs_user = gpc_regs_mask;
+	if (!req->stack_bytes)
+		return;
+	attr->sample_type |= PERF_SAMPLE_STACK_USER;
+	attr->sample_stack_user = (req->stack_bytes + 7) & ~7u;
 }
 
 static void ask_for_samples(const struct gpc_perf_request *req, struct perf_event_attr *attr)
@@ -32,6 +43,8 @@ static void ask_for_samples(const struct gpc_perf_request *req, struct perf_even
 	attr->sample_period = req->rate; /* shares its place with sample_freq */
 	attr->sample_type |=
 		PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_CGROUP;
+	if (req->user_state)
+		ask_for_user_state(req, attr);
 	attr->exclude_guest = 1;
 	attr->exclude_kernel = req->no_kernel;
 	attr->exclude_hv = req->no_kernel;

@@ -20,10 +20,12 @@ struct gpc_perf_request {
 	uint64_t rate; /* Hz, or a period */
 	bool is_period;
 	bool no_kernel;
-	bool samples;        /* false: a dummy event that only carries side-band */
-	bool sideband;       /* exec, mmap, fork and exit records */
-	bool inherit;        /* later children and threads too */
-	uint32_t wake_bytes; /* wake the reader after so many bytes; see gpc_reader_open */
+	bool samples;         /* false: a dummy event that only carries side-band */
+	bool sideband;        /* exec, mmap, fork and exit records */
+	bool inherit;         /* later children and threads too */
+	bool user_state;      /* user registers and the stack with each sample */
+	uint32_t stack_bytes; /* of the user stack; 0: registers only */
+	uint32_t wake_bytes;  /* wake the reader after so many bytes; see gpc_reader_open */
 };
 
 /* The system call, replaceable in tests. */

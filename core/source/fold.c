@@ -42,8 +42,20 @@ static void fold_one(struct folder *f, uint64_t ip, bool in_kernel, bool is_retu
 	f->out->frames[f->out->n++] = in_kernel ? address : fold_user(f, address, is_return);
 }
 
+static void fold_pulled(struct folder *f, const struct gpc_pulled *pulled)
+{
+	for (uint32_t i = 0; i < pulled->n && f->out->n < GPC_FOLD_MAX; i++) {
+		uint64_t frame = pulled->frames[i];
+
+		if ((frame & GPC_FRAME_MASK) == GPC_FRAME_TAG)
+			f->out->frames[f->out->n++] = frame;
+		else
+			fold_one(f, frame, false, false);
+	}
+}
+
 void gpc_fold(struct gpc_table *t, struct gpc_process *p, const struct gpc_perf_sample *s,
-	      struct gpc_folded *ret)
+	      const struct gpc_pulled *pulled, struct gpc_folded *ret)
 {
 	struct folder f = {.table = t, .process = p, .out = ret};
 	bool in_kernel = false, is_first = true, is_known = false;
@@ -55,7 +67,7 @@ void gpc_fold(struct gpc_table *t, struct gpc_process *p, const struct gpc_perf_
 
 		if (is_marker(ip)) {
 			is_known = ip == (uint64_t)PERF_CONTEXT_KERNEL ||
-				   ip == (uint64_t)PERF_CONTEXT_USER;
+				   (ip == (uint64_t)PERF_CONTEXT_USER && !pulled);
 			in_kernel = ip == (uint64_t)PERF_CONTEXT_KERNEL;
 			is_first = true;
 			continue;
@@ -65,6 +77,8 @@ void gpc_fold(struct gpc_table *t, struct gpc_process *p, const struct gpc_perf_
 			fold_one(&f, ip, in_kernel, !is_first);
 		is_first = false;
 	}
+	if (pulled)
+		fold_pulled(&f, pulled);
 	/* No chain (or not its kernel part, for want of rights): the place itself. */
 	if (!ret->n)
 		fold_one(&f, s->ip, s->ip >> 63, false);

@@ -5,6 +5,7 @@
 
 #include "proc/table.h"
 #include "source/decode.h"
+#include "source/slot.h"
 
 #define GPC_FOLD_MAX 512 /* frames; the kernel gives at most 127 by default */
 
@@ -14,7 +15,8 @@ struct gpc_folded {
 	gpc_frame frames[GPC_FOLD_MAX];
 };
 
+/* pulled: the user part as a reader found it, in place of the sample's; or NULL. */
 void gpc_fold(struct gpc_table *t, struct gpc_process *p, const struct gpc_perf_sample *s,
-	      struct gpc_folded *ret);
+	      const struct gpc_pulled *pulled, struct gpc_folded *ret);
 
 #endif

@@ -12,24 +12,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/vec.h"
 #include "source/cpus.h"
 #include "source/reader_impl.h"
-#include "source/ring.h"
+#include "source/slot.h"
 
 #define MIN_RING_BYTES 8192
-#define RECORD_MAX     65536
-
-/* One CPU of one stream. The first event owns the ring, the others (more
- * threads, in pid mode) write into it. */
-struct slot {
-	struct gpc_ring ring;
-	int fd;
-	vec(int) others;
-	uint32_t cpu, stream;
-	uint64_t next_time;
-	uint64_t enabled_ns; /* how long it has counted, when last looked at */
-};
 
 struct stream {
 	struct gpc_perf_request req;
@@ -42,10 +31,15 @@ struct gpc_reader {
 	struct gpc_log *log;
 	int epoll;
 	struct gpc_cpus cpus;
-	vec(struct slot *) slots;
+	vec(struct gpc_slot *) slots;
 	vec(struct stream) streams;
-	vec(struct slot *) heap;
-	uint64_t scratch[RECORD_MAX / 8];
+	vec(struct gpc_slot *) heap;
+	uint64_t scratch[GPC_RECORD_MAX / 8];
+	struct gpc_pulled pulled;
+	/* Pull. */
+	bool is_pulling;
+	struct gpc_pull_hooks hooks;
+	enum gpc_priority wanted, got;
 };
 
 gpc_status gpc_reader_new(struct gpc_log *log, struct gpc_reader **ret, struct gpc_err *err)
@@ -64,30 +58,72 @@ gpc_status gpc_reader_new(struct gpc_log *log, struct gpc_reader **ret, struct g
 	return gpc_cpus_online(&r->cpus, err);
 }
 
-static void slot_free(struct slot *s)
+/* ---- pull ------------------------------------------------------------------ */
+
+/* A reader that reads so long is given up. Others than real-time ones may wait for
+ * the machine or for whoever holds a lock. */
+#define HANG_NS       (50 * GPC_MS_NS)
+#define HANG_OTHER_NS GPC_SECOND_NS
+
+static bool is_pulled(const struct gpc_reader *r, const struct gpc_slot *s)
 {
-	if (!s)
-		return;
-	gpc_ring_unmap(&s->ring);
-	for (size_t i = 0; i < s->others.n; i++)
-		close(s->others.at[i]);
-	if (s->fd >= 0)
-		close(s->fd);
-	vec_deinit(&s->others);
-	free(s);
+	return r->is_pulling && r->streams.at[s->stream].req.user_state;
 }
 
-static void cleanup_slot(struct slot **s)
+static gpc_status pull_slot(struct gpc_reader *r, struct gpc_slot *s, struct gpc_err *err)
 {
-	slot_free(*s);
+	enum gpc_priority got;
+
+	if (!is_pulled(r, s) || s->thread)
+		return GPC_OK;
+	gpc_try(gpc_reader_thread_start(s, &r->hooks, r->wanted, &got, err));
+	if (got > r->got)
+		r->got = got;
+	return GPC_OK;
+}
+
+gpc_status gpc_reader_start_pull(struct gpc_reader *r, const struct gpc_pull_hooks *hooks,
+				 enum gpc_priority wanted, enum gpc_priority *got,
+				 struct gpc_err *err)
+{
+	r->is_pulling = true;
+	r->hooks = *hooks;
+	r->wanted = wanted;
+	r->got = wanted;
+	for (size_t i = 0; i < r->slots.n; i++)
+		gpc_try(pull_slot(r, r->slots.at[i], err));
+	*got = r->got;
+	return GPC_OK;
+}
+
+void gpc_reader_stop_pull(struct gpc_reader *r)
+{
+	for (size_t i = 0; i < r->slots.n; i++)
+		gpc_reader_thread_stop(r->slots.at[i]);
+	r->is_pulling = false;
+}
+
+void gpc_reader_check_pull(struct gpc_reader *r)
+{
+	for (size_t i = 0; r->is_pulling && i < r->slots.n; i++)
+		gpc_reader_thread_check(r->slots.at[i],
+					r->got == GPC_PRIORITY_REALTIME ? HANG_NS : HANG_OTHER_NS);
+}
+
+/* ---- life and streams -------------------------------------------------------- */
+
+static void cleanup_slot(struct gpc_slot **s)
+{
+	gpc_slot_free(*s);
 }
 
 void gpc_reader_free(struct gpc_reader *r)
 {
 	if (!r)
 		return;
+	gpc_reader_stop_pull(r);
 	for (size_t i = 0; i < r->slots.n; i++)
-		slot_free(r->slots.at[i]);
+		gpc_slot_free(r->slots.at[i]);
 	for (size_t i = 0; i < r->streams.n; i++)
 		vec_deinit(&r->streams.at[i].pids);
 	vec_deinit(&r->slots);
@@ -101,15 +137,16 @@ void gpc_reader_free(struct gpc_reader *r)
 /* A second of records at the wanted rate, 512 bytes each, within reason. */
 static size_t ring_bytes(const struct gpc_perf_request *req)
 {
-	uint64_t want = req->samples ? (req->is_period ? 1000 : req->rate) * 512 : 65536;
-	size_t bytes = 32768;
+	uint64_t each = 512 + (req->user_state ? 256 + req->stack_bytes : 0);
+	uint64_t want = req->samples ? (req->is_period ? 1000 : req->rate) * each : 65536;
+	size_t bytes = 32768, most = req->user_state ? 8388608 : 1048576;
 
-	while (bytes < want && bytes < 1048576)
+	while (bytes < want && bytes < most)
 		bytes *= 2;
 	return bytes;
 }
 
-static gpc_status adopt_first(struct gpc_reader *r, struct slot *slot, const struct stream *st,
+static gpc_status adopt_first(struct gpc_reader *r, struct gpc_slot *slot, const struct stream *st,
 			      struct gpc_err *err)
 {
 	struct epoll_event ev = {.events = EPOLLIN};
@@ -119,15 +156,18 @@ static gpc_status adopt_first(struct gpc_reader *r, struct slot *slot, const str
 	if (status < 0)
 		return status;
 	slot->ring.format.sample_type = st->attr.sample_type;
+	slot->ring.format.regs_mask = st->attr.sample_regs_user;
 	slot->ring.format.sample_id_all = st->attr.sample_id_all;
-	if (epoll_ctl(r->epoll, EPOLL_CTL_ADD, slot->fd, &ev) < 0)
+	/* Samples with user state wake their CPU's reader, each of them; the source's
+	 * thread comes for them by its own clock. */
+	if (!st->req.user_state && epoll_ctl(r->epoll, EPOLL_CTL_ADD, slot->fd, &ev) < 0)
 		return gpc_err_sys(err, "watch a perf ring");
 	return GPC_OK;
 }
 
 /* One more event on the slot's CPU; the first one maps the ring. */
-static gpc_status add_event(struct gpc_reader *r, struct slot *slot, struct stream *st, pid_t pid,
-			    struct gpc_err *err)
+static gpc_status add_event(struct gpc_reader *r, struct gpc_slot *slot, struct stream *st,
+			    pid_t pid, struct gpc_err *err)
 {
 	autoclose int fd = -1;
 
@@ -147,7 +187,7 @@ static gpc_status add_event(struct gpc_reader *r, struct slot *slot, struct stre
 
 /* All threads of a process that exist now; those that start while we look are
  * inherited from one that we have already. */
-static gpc_status add_process(struct gpc_reader *r, struct slot *slot, struct stream *st,
+static gpc_status add_process(struct gpc_reader *r, struct gpc_slot *slot, struct stream *st,
 			      int32_t pid, struct gpc_err *err)
 {
 	char path[64];
@@ -175,7 +215,7 @@ static gpc_status add_process(struct gpc_reader *r, struct slot *slot, struct st
 	return found ? GPC_OK : gpc_err_set(err, GPC_E_GONE, "process %d has ended", pid);
 }
 
-static gpc_status fill_slot(struct gpc_reader *r, struct slot *slot, struct stream *st,
+static gpc_status fill_slot(struct gpc_reader *r, struct gpc_slot *slot, struct stream *st,
 			    struct gpc_err *err)
 {
 	unsigned found = 0;
@@ -195,7 +235,7 @@ static gpc_status fill_slot(struct gpc_reader *r, struct slot *slot, struct stre
 				   "none of the processes given with --pids lives");
 }
 
-static void enable(const struct slot *slot, unsigned long request)
+static void enable(const struct gpc_slot *slot, unsigned long request)
 {
 	ioctl(slot->fd, request, 0);
 	for (size_t i = 0; i < slot->others.n; i++)
@@ -204,16 +244,16 @@ static void enable(const struct slot *slot, unsigned long request)
 
 static gpc_status open_cpu(struct gpc_reader *r, uint32_t stream, uint32_t cpu, struct gpc_err *err)
 {
-	autocall(cleanup_slot) struct slot *slot = calloc(1, sizeof *slot);
+	autocall(cleanup_slot) struct gpc_slot *slot = gpc_slot_new(cpu, stream);
 
 	if (!slot || !vec_reserve(&r->slots, 1) || !vec_reserve(&r->heap, r->slots.n + 1))
 		return gpc_err_nomem(err);
-	slot->fd = -1;
-	slot->cpu = cpu;
-	slot->stream = stream;
 	gpc_try(fill_slot(r, slot, &r->streams.at[stream], err));
 	enable(slot, PERF_EVENT_IOC_ENABLE);
-	r->slots.at[r->slots.n++] = take(slot);
+	r->slots.at[r->slots.n++] = slot;
+	/* Without a reader its ring is read like any other. */
+	if (pull_slot(r, take(slot), err) < 0 && err)
+		gpc_warn(r->log, "source", "CPU %u has no reader: %s", cpu, err->text);
 	return GPC_OK;
 }
 
@@ -269,9 +309,10 @@ void gpc_reader_close(struct gpc_reader *r, uint32_t stream)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < r->slots.n; i++) {
-		if (r->slots.at[i]->stream == stream)
-			slot_free(r->slots.at[i]);
-		else
+		if (r->slots.at[i]->stream == stream) {
+			gpc_reader_thread_stop(r->slots.at[i]);
+			gpc_slot_free(r->slots.at[i]);
+		} else
 			r->slots.at[kept++] = r->slots.at[i];
 	}
 	r->slots.n = kept;
@@ -281,15 +322,12 @@ void gpc_reader_close(struct gpc_reader *r, uint32_t stream)
 gpc_status gpc_reader_adopt(struct gpc_reader *r, const struct gpc_reader_ring *ring,
 			    struct gpc_err *err)
 {
-	struct slot *slot = calloc(1, sizeof *slot);
+	struct gpc_slot *slot = gpc_slot_new(ring->cpu, ring->stream);
 
 	if (!slot || !vec_reserve(&r->slots, 1) || !vec_reserve(&r->heap, r->slots.n + 1)) {
-		free(slot);
+		gpc_slot_free(slot);
 		return gpc_err_nomem(err);
 	}
-	slot->fd = -1;
-	slot->cpu = ring->cpu;
-	slot->stream = ring->stream;
 	slot->ring.page = ring->mapping;
 	slot->ring.data = (uint8_t *)ring->mapping + sysconf(_SC_PAGESIZE);
 	slot->ring.size = ring->bytes;
@@ -307,7 +345,7 @@ int gpc_reader_fd(const struct gpc_reader *r)
 
 /* Of the same time, side-band (the first stream) goes before samples, and the
  * rest has an order that does not depend on the past. */
-static bool is_before(const struct slot *a, const struct slot *b)
+static bool is_before(const struct gpc_slot *a, const struct gpc_slot *b)
 {
 	if (a->next_time != b->next_time)
 		return a->next_time < b->next_time;
@@ -316,7 +354,7 @@ static bool is_before(const struct slot *a, const struct slot *b)
 
 static void sift_down(struct gpc_reader *r, size_t i)
 {
-	struct slot **h = r->heap.at;
+	struct gpc_slot **h = r->heap.at;
 
 	for (;;) {
 		size_t child = 2 * i + 1;
@@ -327,39 +365,44 @@ static void sift_down(struct gpc_reader *r, size_t i)
 			child++;
 		if (!is_before(h[child], h[i]))
 			return;
-		struct slot *swap = h[i];
+		struct gpc_slot *swap = h[i];
 		h[i] = h[child];
 		h[child] = swap;
 		i = child;
 	}
 }
 
-static void build_heap(struct gpc_reader *r)
+/* A record that a reader works on holds back what is younger. */
+static void build_heap(struct gpc_reader *r, uint64_t *until_ns)
 {
 	r->heap.n = 0;
 	for (size_t i = 0; i < r->slots.n; i++) {
-		struct slot *s = r->slots.at[i];
+		struct gpc_slot *s = r->slots.at[i];
+		enum gpc_slot_state state;
 
-		gpc_ring_refresh(&s->ring);
-		if (gpc_ring_next_time(&s->ring, &s->next_time))
+		gpc_slot_refresh(s);
+		state = gpc_slot_next_time(s, &s->next_time);
+		if (state == GPC_SLOT_READY)
 			r->heap.at[r->heap.n++] = s;
+		else if (state == GPC_SLOT_BUSY && s->next_time < *until_ns)
+			*until_ns = s->next_time;
 	}
 	for (size_t i = r->heap.n / 2; i-- > 0;)
 		sift_down(r, i);
 }
 
-static void visit(struct gpc_reader *r, struct slot *s, const struct gpc_reader_visitor *v)
+static void visit(struct gpc_reader *r, struct gpc_slot *s, const struct gpc_reader_visitor *v)
 {
 	struct gpc_perf_record record;
 	size_t size = 0;
-	const void *bytes = gpc_ring_take(&s->ring, r->scratch, &size);
+	const void *bytes = gpc_slot_take(s, r->scratch, &size, &r->pulled);
 
 	if (!bytes)
 		return;
 	if (v->raw)
 		v->raw(v->ctx, bytes, size, s->stream, &s->ring.format);
 	if (gpc_perf_decode(bytes, size, &s->ring.format, &record))
-		v->record(v->ctx, &record, s->stream);
+		v->record(v->ctx, &record, s->stream, r->pulled.n ? &r->pulled : NULL);
 	else
 		gpc_warn(r->log, "source", "perf: a record of CPU %u does not fit its length",
 			 s->cpu);
@@ -370,26 +413,37 @@ uint64_t gpc_reader_drain(struct gpc_reader *r, uint64_t until_ns,
 {
 	uint64_t n = 0;
 
-	build_heap(r);
+	build_heap(r, &until_ns);
 	while (r->heap.n && r->heap.at[0]->next_time < until_ns) {
-		struct slot *s = r->heap.at[0];
+		struct gpc_slot *s = r->heap.at[0];
 
 		visit(r, s, v);
 		n++;
-		if (!gpc_ring_next_time(&s->ring, &s->next_time))
+		if (gpc_slot_next_time(s, &s->next_time) != GPC_SLOT_READY)
 			r->heap.at[0] = r->heap.at[--r->heap.n];
 		sift_down(r, 0);
 	}
 	for (size_t i = 0; i < r->slots.n; i++)
-		gpc_ring_release(&r->slots.at[i]->ring);
+		gpc_slot_release(r->slots.at[i]);
 	return n;
+}
+
+bool gpc_reader_is_behind(struct gpc_reader *r, uint64_t until_ns)
+{
+	for (size_t i = 0; r->is_pulling && i < r->slots.n; i++) {
+		uint64_t time;
+
+		if (gpc_slot_next_time(r->slots.at[i], &time) == GPC_SLOT_BUSY && time < until_ns)
+			return true;
+	}
+	return false;
 }
 
 /* ---- CPUs that come and go ---------------------------------------------- */
 
 /* The event of a CPU that went off line stays dead when the CPU comes back: it
  * counts no time any more. Events of processes count theirs only. */
-static bool is_dead(const struct gpc_reader *r, struct slot *s)
+static bool is_dead(const struct gpc_reader *r, struct gpc_slot *s)
 {
 	struct {
 		uint64_t value, enabled_ns;
@@ -410,14 +464,17 @@ static bool let_go(struct gpc_reader *r, const struct gpc_cpus *now)
 	size_t kept = 0, before = r->slots.n;
 
 	for (size_t i = 0; i < r->slots.n; i++) {
-		struct slot *s = r->slots.at[i];
+		struct gpc_slot *s = r->slots.at[i];
 		bool is_over = !gpc_cpus_has(now, s->cpu) || is_dead(r, s);
+		uint64_t time;
 
-		gpc_ring_refresh(&s->ring);
-		if (!is_over || s->ring.head != s->ring.tail)
+		if (is_over)
+			gpc_reader_thread_stop(s);
+		gpc_slot_refresh(s);
+		if (!is_over || gpc_slot_next_time(s, &time) != GPC_SLOT_EMPTY)
 			r->slots.at[kept++] = s;
 		else
-			slot_free(s);
+			gpc_slot_free(s);
 	}
 	r->slots.n = kept;
 	return kept != before;
@@ -472,6 +529,8 @@ void gpc_reader_stats(const struct gpc_reader *r, uint32_t stream, struct gpc_re
 			continue;
 		ret->rings++;
 		ret->ring_bytes += r->slots.at[i]->ring.size;
+		ret->reader_cpu_ns += gpc_reader_thread_cpu_ns(r->slots.at[i]);
+		ret->dropped += r->slots.at[i]->dropped;
 	}
 	ret->no_kernel = stream < r->streams.n && r->streams.at[stream].attr.exclude_kernel;
 }

@@ -15,12 +15,15 @@
 #include "base/log.h"
 #include "source/decode.h"
 #include "source/events.h"
+#include "source/pull_thread.h"
 
 struct gpc_reader;
 
 struct gpc_reader_visitor {
 	void *ctx;
-	void (*record)(void *ctx, const struct gpc_perf_record *r, uint32_t stream);
+	/* pulled: what a reader thread found of a sample's user stack; or NULL. */
+	void (*record)(void *ctx, const struct gpc_perf_record *r, uint32_t stream,
+		       const struct gpc_pulled *pulled);
 	/* Optional: the record's bytes before decoding. */
 	void (*raw)(void *ctx, const void *bytes, size_t n, uint32_t stream,
 		    const struct gpc_perf_format *format);
@@ -51,10 +54,26 @@ uint64_t gpc_reader_drain(struct gpc_reader *r, uint64_t until_ns,
  * no more often than once a second. */
 void gpc_reader_follow_cpus(struct gpc_reader *r);
 
+/* ---- pull: reader threads on all sampling streams --------------------------- */
+
+/* One reader per CPU; on CPUs that come later too. *got: the lowest priority that
+ * could be had. */
+gpc_status gpc_reader_start_pull(struct gpc_reader *r, const struct gpc_pull_hooks *hooks,
+				 enum gpc_priority wanted, enum gpc_priority *got,
+				 struct gpc_err *err);
+void gpc_reader_stop_pull(struct gpc_reader *r);
+/* Gives up readers that hang. To be called a few times a second. */
+void gpc_reader_check_pull(struct gpc_reader *r);
+
+/* Has a reader thread still records older than until_ns to read? */
+bool gpc_reader_is_behind(struct gpc_reader *r, uint64_t until_ns);
+
 struct gpc_reader_stats {
 	uint32_t rings, cpus;
-	uint64_t ring_bytes; /* locked memory */
-	bool no_kernel;      /* of the stream: the kernel's part could not be had */
+	uint64_t ring_bytes;    /* locked memory */
+	uint64_t reader_cpu_ns; /* of its reader threads that live */
+	uint64_t dropped;       /* records that readers could not queue */
+	bool no_kernel;         /* of the stream: the kernel's part could not be had */
 };
 void gpc_reader_stats(const struct gpc_reader *r, uint32_t stream, struct gpc_reader_stats *ret);
 

@@ -14,57 +14,19 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/thread.h"
-#include "base/vec.h"
-#include "proc/opener.h"
-#include "source/fold.h"
-#include "source/place.h"
 #include "source/frames.h"
-#include "source/rawfile.h"
-#include "source/reader.h"
+#include "source/sampler_impl.h"
 #include "source/sideband.h"
-#include "source/threads.h"
 
 #define TICK_MS      250                 /* rings are drained at least so often */
 #define CALM_MS      10                  /* and by wake-ups at most so often */
 #define SLACK_NS     (2 * GPC_MS_NS)     /* a CPU may publish a record so late */
 #define CPUS_NS      (2 * GPC_SECOND_NS) /* CPUs are counted so often */
+#define READERS_NS   (2 * GPC_SECOND_NS) /* a cut waits so long for readers */
 #define SYMBOL_BYTES (6u << 20)
 #define OPEN_FILES   512
+#define MEM_FILES    256
 #define KEEP_BYTES   (256u << 10) /* of an empty table */
-
-struct stream {
-	uint32_t ring; /* the reader's number for it */
-	bool is_open;
-	uint64_t samples, lost, throttled;
-	struct gpc_stacks *now, *aside;
-};
-
-struct gpc_sampler {
-	struct gpc_sampler_config config;
-	struct gpc_log *log;
-	struct gpc_images *images;
-	struct gpc_kernel_syms *kernel;
-	struct gpc_opener *opener;
-	struct gpc_rawfile *rawfile;
-
-	pthread_mutex_t lock; /* covers what follows */
-	struct gpc_table *table;
-	struct gpc_reader *reader;
-	vec(struct stream) streams;
-	uint32_t window;
-	uint64_t limit_ns; /* samples from here on belong to the next window */
-	uint64_t window_samples, cpus_due_ns;
-	uint64_t events; /* of processes, ever */
-	bool kernel_changed, has_sideband;
-	struct gpc_folded folded;
-	struct gpc_place place;
-	struct gpc_threads threads; /* empty unless the config asks for them */
-	int proc_fd;
-
-	pthread_t thread;
-	int stop_fd;
-	bool is_running;
-};
 
 /* ---- what the table asks for --------------------------------------------- */
 
@@ -114,7 +76,7 @@ static void on_cgroup(void *ctx, uint64_t process, uint64_t cgroup, const char *
 
 /* ---- records --------------------------------------------------------------- */
 
-static struct stream *stream_of(struct gpc_sampler *s, uint32_t ring)
+static struct gpc_stream *stream_of(struct gpc_sampler *s, uint32_t ring)
 {
 	for (size_t i = 0; i < s->streams.n; i++)
 		if (s->streams.at[i].is_open && s->streams.at[i].ring == ring)
@@ -131,7 +93,8 @@ static uint64_t row_key(struct gpc_sampler *s, const struct gpc_process *p, int3
 	return gpc_key(p->id, tid);
 }
 
-static void count_sample(struct gpc_sampler *s, struct stream *st, const struct gpc_perf_record *r)
+static void count_sample(struct gpc_sampler *s, struct gpc_stream *st,
+			 const struct gpc_perf_record *r, const struct gpc_pulled *pulled)
 {
 	struct gpc_process *p;
 
@@ -143,7 +106,10 @@ static void count_sample(struct gpc_sampler *s, struct stream *st, const struct 
 	if (!p)
 		return;
 	gpc_place_sample(&s->place, p, r->sample.cgroup);
-	gpc_fold(s->table, p, &r->sample, &s->folded);
+	/* Numbers of names that are no more mean nothing. */
+	if (pulled && pulled->epoch != s->epoch)
+		pulled = NULL;
+	gpc_fold(s->table, p, &r->sample, pulled, &s->folded);
 	gpc_stacks_add(st->now, row_key(s, p, (int32_t)r->tid), s->folded.frames, s->folded.n, 1);
 	if (s->folded.has_jit && !p->has_jit && !p->is_kernel) {
 		p->has_jit = true;
@@ -151,7 +117,8 @@ static void count_sample(struct gpc_sampler *s, struct stream *st, const struct 
 	}
 }
 
-static void count_lost(struct gpc_sampler *s, struct stream *st, const struct gpc_perf_record *r)
+static void count_lost(struct gpc_sampler *s, struct gpc_stream *st,
+		       const struct gpc_perf_record *r)
 {
 	if (st)
 		st->lost += r->lost;
@@ -161,7 +128,7 @@ static void count_lost(struct gpc_sampler *s, struct stream *st, const struct gp
 		gpc_table_distrust(s->table);
 }
 
-static void count_throttled(struct gpc_sampler *s, struct stream *st,
+static void count_throttled(struct gpc_sampler *s, struct gpc_stream *st,
 			    const struct gpc_perf_record *r)
 {
 	st->throttled++;
@@ -171,15 +138,16 @@ static void count_throttled(struct gpc_sampler *s, struct stream *st,
 		 r->cpu);
 }
 
-static void on_record(void *ctx, const struct gpc_perf_record *r, uint32_t ring)
+static void on_record(void *ctx, const struct gpc_perf_record *r, uint32_t ring,
+		      const struct gpc_pulled *pulled)
 {
 	struct gpc_sampler *s = ctx;
-	struct stream *st = stream_of(s, ring);
+	struct gpc_stream *st = stream_of(s, ring);
 
 	switch (r->type) {
 	case PERF_RECORD_SAMPLE:
 		if (st)
-			count_sample(s, st, r);
+			count_sample(s, st, r, pulled);
 		break;
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:
@@ -191,6 +159,8 @@ static void on_record(void *ctx, const struct gpc_perf_record *r, uint32_t ring)
 		break;
 	default:
 		s->events++;
+		if (s->is_pulling && r->type == PERF_RECORD_FORK && r->pid == r->task.ppid)
+			gpc_pulls_new_thread(s->pulls, (int32_t)r->pid, (int32_t)r->tid);
 		if (gpc_sideband_apply(s->table, r))
 			s->kernel_changed = true;
 		if (s->config.threads && r->type == PERF_RECORD_COMM)
@@ -227,6 +197,7 @@ static bool tick(struct gpc_sampler *s)
 	autolock(&s->lock);
 
 	events = s->events;
+	gpc_sampler_check_pull(s);
 	drain(s, until < s->limit_ns ? until : s->limit_ns);
 	if (now >= s->cpus_due_ns) {
 		gpc_reader_follow_cpus(s->reader);
@@ -282,6 +253,8 @@ static gpc_status build(struct gpc_sampler *s, struct gpc_err *err)
 				      .opener = s->opener,
 				      .placed = s->config.placed,
 				      .ctx = s->config.ctx};
+	gpc_try(gpc_mem_new(MEM_FILES, NULL, &s->mem, err));
+	gpc_try(gpc_pulls_new(s->mem, s->log, &s->pulls, err));
 	if (s->config.raw_path)
 		gpc_try(gpc_rawfile_new(s->config.raw_path, &s->rawfile, err));
 	return GPC_OK;
@@ -309,12 +282,13 @@ gpc_status gpc_sampler_new(const struct gpc_sampler_config *config, struct gpc_l
 	return GPC_OK;
 }
 
-void gpc_sampler_free(struct gpc_sampler *s)
+bool gpc_sampler_free(struct gpc_sampler *s)
 {
 	uint64_t one = 1;
+	bool is_free = true;
 
 	if (!s)
-		return;
+		return true;
 	if (s->is_running && write(s->stop_fd, &one, sizeof one) == sizeof one)
 		pthread_join(s->thread, NULL);
 	gpc_opener_free(s->opener);
@@ -324,6 +298,10 @@ void gpc_sampler_free(struct gpc_sampler *s)
 	}
 	vec_deinit(&s->streams);
 	gpc_reader_free(s->reader);
+	if (gpc_pulls_free(s->pulls))
+		gpc_mem_free(s->mem);
+	else
+		is_free = false;
 	gpc_table_free(s->table);
 	gpc_kernel_syms_free(s->kernel);
 	gpc_images_free(s->images);
@@ -334,7 +312,10 @@ void gpc_sampler_free(struct gpc_sampler *s)
 	if (s->stop_fd >= 0)
 		close(s->stop_fd);
 	pthread_mutex_destroy(&s->lock);
-	free(s);
+	/* A collector in which a reader hangs finds its memory through us. */
+	if (is_free)
+		free(s);
+	return is_free;
 }
 
 static void open_sideband(struct gpc_sampler *s)
@@ -378,6 +359,11 @@ static gpc_status open_one(struct gpc_sampler *s, const struct gpc_perf_request 
 	struct gpc_perf_request req = *wanted;
 
 	req.samples = true;
+	req.user_state = s->has_pull;
+	req.stack_bytes = s->pull_stack_bytes;
+	/* Readers are woken by each sample; nobody waits while there are none. */
+	if (req.user_state)
+		req.wake_bytes = 1;
 	req.sideband = req.inherit = s->config.n_pids > 0;
 	gpc_try(gpc_perf_probe(&req, err));
 	autolock(&s->lock);
@@ -387,7 +373,7 @@ static gpc_status open_one(struct gpc_sampler *s, const struct gpc_perf_request 
 static gpc_status add_stream(struct gpc_sampler *s, uint32_t ring, uint32_t *ret,
 			     struct gpc_err *err)
 {
-	struct stream st = {.ring = ring, .is_open = true};
+	struct gpc_stream st = {.ring = ring, .is_open = true};
 	autolock(&s->lock);
 
 	if (gpc_stacks_new(s->config.stack_bytes, &st.now, err) < 0 ||
@@ -437,7 +423,7 @@ void gpc_sampler_close(struct gpc_sampler *s, uint32_t stream)
 void gpc_sampler_stats(struct gpc_sampler *s, uint32_t stream, struct gpc_stream_stats *ret)
 {
 	struct gpc_reader_stats reader;
-	const struct stream *st;
+	const struct gpc_stream *st;
 	autolock(&s->lock);
 
 	memset(ret, 0, sizeof *ret);
@@ -446,7 +432,7 @@ void gpc_sampler_stats(struct gpc_sampler *s, uint32_t stream, struct gpc_stream
 	st = &s->streams.at[stream];
 	gpc_reader_stats(s->reader, st->ring, &reader);
 	ret->samples = st->samples;
-	ret->lost = st->lost;
+	ret->lost = st->lost + reader.dropped;
 	ret->throttled = st->throttled;
 	ret->cpus = reader.cpus;
 	ret->no_kernel = reader.no_kernel;
@@ -470,14 +456,33 @@ void gpc_sampler_begin(struct gpc_sampler *s, uint64_t end_ns)
 	s->limit_ns = end_ns;
 }
 
-void gpc_sampler_cut(struct gpc_sampler *s, uint64_t end_ns, uint64_t next_end_ns)
+/* Batched ones read every 100 ms; who hangs is given up within a second. */
+static void wait_for_readers(struct gpc_sampler *s, uint64_t end_ns)
+{
+	uint64_t until = gpc_now_ns() + READERS_NS;
+	bool is_behind;
+
+	do {
+		pthread_mutex_lock(&s->lock);
+		is_behind = gpc_reader_is_behind(s->reader, end_ns);
+		pthread_mutex_unlock(&s->lock);
+		if (is_behind)
+			usleep(2000);
+	} while (is_behind && gpc_now_ns() < until);
+}
+
+void gpc_sampler_cut(struct gpc_sampler *s, uint64_t end_ns, uint64_t next_end_ns,
+		     struct gpc_names *names)
 {
 	wait_until(end_ns + SLACK_NS);
+	wait_for_readers(s, end_ns);
 	autolock(&s->lock);
 
 	drain(s, end_ns);
+	gpc_pulls_set_names(s->pulls, names);
+	s->epoch = gpc_names_epoch(names);
 	for (size_t i = 0; i < s->streams.n; i++) {
-		struct stream *st = &s->streams.at[i];
+		struct gpc_stream *st = &s->streams.at[i];
 		struct gpc_stacks *cut = st->now;
 
 		st->now = st->aside;

@@ -17,16 +17,19 @@
 #include "proc/table.h"
 #include "profile/stacks.h"
 #include "source/events.h"
+#include "source/pull.h"
+#include "source/pull_thread.h"
 #include "sym/images.h"
 #include "sym/kernel.h"
 
 struct gpc_sampler;
 
 struct gpc_sampler_config {
-	const int32_t *pids;  /* only these and what they start; borrowed for life */
-	uint32_t n_pids;      /* 0: the whole machine */
-	size_t stack_bytes;   /* cap of one stream's table */
-	bool threads;         /* rows by thread (gpc_key), with names */
+	const int32_t *pids; /* only these and what they start; borrowed for life */
+	uint32_t n_pids;     /* 0: the whole machine */
+	size_t stack_bytes;  /* cap of one stream's table */
+	bool threads;        /* rows by thread (gpc_key), with names */
+	enum gpc_priority reader_priority;
 	const char *raw_path; /* test hook: all records go to this file; or NULL */
 	/* Discovery is told of processes (gpc_table_needs.changed): locked, must
 	 * not block. May be NULL. */
@@ -39,8 +42,9 @@ struct gpc_sampler_config {
 
 gpc_status gpc_sampler_new(const struct gpc_sampler_config *config, struct gpc_log *log,
 			   struct gpc_sampler **ret, struct gpc_err *err);
-/* Stops the thread and closes everything. NULL is fine. */
-void gpc_sampler_free(struct gpc_sampler *s);
+/* Stops the thread and closes everything. NULL is fine. False: a reader hangs in a
+ * collector and may come back; what collectors can reach must stay for ever. */
+bool gpc_sampler_free(struct gpc_sampler *s);
 
 /* Opens the side-band and starts the thread. Without the right to it the table
  * lives from /proc alone, which is logged. Samples from end_ns on wait in the
@@ -71,8 +75,10 @@ void gpc_sampler_stats(struct gpc_sampler *s, uint32_t stream, struct gpc_stream
 void gpc_sampler_begin(struct gpc_sampler *s, uint64_t end_ns);
 /* Ends the running window: waits until end_ns has passed, drains the rings up to
  * it and puts the tables of all streams aside for gpc_sampler_take; later
- * samples count for the next window, which ends at next_end_ns. */
-void gpc_sampler_cut(struct gpc_sampler *s, uint64_t end_ns, uint64_t next_end_ns);
+ * samples count for the next window, which ends at next_end_ns. names: what
+ * readers make numbers of from then on. */
+void gpc_sampler_cut(struct gpc_sampler *s, uint64_t end_ns, uint64_t next_end_ns,
+		     struct gpc_names *names);
 /* The stacks of the window that was cut. The table stays the sampler's: give it
  * back before the next cut. NULL: no such stream. */
 struct gpc_stacks *gpc_sampler_take(struct gpc_sampler *s, uint32_t stream);
@@ -87,6 +93,20 @@ void gpc_sampler_unlock(struct gpc_sampler *s);
 struct gpc_table *gpc_sampler_table(struct gpc_sampler *s); /* locked */
 struct gpc_images *gpc_sampler_images(struct gpc_sampler *s);
 struct gpc_kernel_syms *gpc_sampler_kernel(struct gpc_sampler *s); /* control thread */
+/* Streams opened from now on carry user registers and so many bytes of the user
+ * stack, so that processes can be pulled; names as in gpc_sampler_cut. */
+void gpc_sampler_set_pull(struct gpc_sampler *s, uint32_t stack_bytes, struct gpc_names *names);
+/* Who is pulled. After adding and removing: */
+struct gpc_pulls *gpc_sampler_pulls(struct gpc_sampler *s);
+/* starts the readers with the first process and ends them after the last. */
+void gpc_sampler_pull_changed(struct gpc_sampler *s);
+struct gpc_mem *gpc_sampler_mem(struct gpc_sampler *s);
+struct gpc_reader_facts {
+	bool is_running;
+	enum gpc_priority priority; /* what could be had */
+	uint64_t cpu_ns;            /* of the readers that live */
+};
+void gpc_sampler_reader_facts(struct gpc_sampler *s, struct gpc_reader_facts *ret);
 /* Waits until the files asked for so far have been opened, or the time is over. */
 void gpc_sampler_settle(struct gpc_sampler *s, uint64_t timeout_ns);
 /* The name of a thread that was sampled, copied; "": not known. */

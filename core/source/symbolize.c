@@ -260,7 +260,7 @@ static gpc_frame resolve(struct run *run, uint64_t process, uint64_t raw)
 	uint64_t known;
 	gpc_frame frame;
 
-	if (run->y->is_foreign && (raw & GPC_FRAME_MASK) == GPC_FRAME_TAG)
+	if ((raw & GPC_FRAME_MASK) == GPC_FRAME_TAG)
 		return raw; /* named by the collector already */
 	if (run->y->is_foreign && !is_plain && (raw & GPC_RAW_KIND) != GPC_RAW_KERNEL)
 		return run->unknown; /* no address on any machine */

@@ -2,15 +2,18 @@
 """Reads what --debug-raw-records wrote, by the kernel's description of its records
 (perf_event_open(2), linux/perf_event.h) and of nothing in core/."""
 import collections
+import os
 import struct
 
 SAMPLE_IP, SAMPLE_TID, SAMPLE_TIME, SAMPLE_ADDR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 SAMPLE_READ, SAMPLE_CALLCHAIN, SAMPLE_ID, SAMPLE_CPU = 1 << 4, 1 << 5, 1 << 6, 1 << 7
 SAMPLE_PERIOD, SAMPLE_STREAM_ID, SAMPLE_IDENTIFIER = 1 << 8, 1 << 9, 1 << 16
-SAMPLE_CGROUP = 1 << 21
+SAMPLE_REGS_USER, SAMPLE_STACK_USER, SAMPLE_CGROUP = 1 << 12, 1 << 13, 1 << 21
+# All general registers of asm/perf_regs.h.
+REGISTERS = {"x86_64": 20, "aarch64": 33}.get(os.uname().machine, 0)
 KNOWN = (SAMPLE_IP | SAMPLE_TID | SAMPLE_TIME | SAMPLE_ADDR | SAMPLE_CALLCHAIN | SAMPLE_ID
          | SAMPLE_CPU | SAMPLE_PERIOD | SAMPLE_STREAM_ID | SAMPLE_IDENTIFIER
-         | SAMPLE_CGROUP)
+         | SAMPLE_REGS_USER | SAMPLE_STACK_USER | SAMPLE_CGROUP)
 
 RECORD_LOST, RECORD_COMM, RECORD_EXIT, RECORD_THROTTLE, RECORD_FORK = 2, 3, 4, 5, 7
 RECORD_SAMPLE, RECORD_LOST_SAMPLES = 9, 13
@@ -81,6 +84,12 @@ def sample(ring, kind, body):
     if kind & SAMPLE_CALLCHAIN:
         length, = take("Q")
         chain = take(f"{length}q")
+    if kind & SAMPLE_REGS_USER:
+        abi, = take("Q")
+        take(f"{REGISTERS if abi else 0}Q")
+    if kind & SAMPLE_STACK_USER:
+        length, = take("Q")
+        take(f"{length}x" + ("Q" if length else ""))
     if kind & SAMPLE_CGROUP:
         take("Q")
     assert at == len(body), "a sample is longer than its fields"

@@ -70,6 +70,10 @@ class Run:
             time.sleep(1.5)
             command = "end\n"
         out, self.log = self.process.communicate(command, timeout=timeout)
+        return self.read(out)
+
+    def read(self, out):
+        """What it printed, and whether all was well."""
         assert not SANITIZER.search(self.log), self.log
         assert self.process.returncode == 0, self.log
         for line in out.splitlines():

@@ -119,6 +119,16 @@ GPC_EXPORT gpc_status gpc_core_load(struct gpc_core *core, struct gpc_err *err);
 GPC_EXPORT gpc_status gpc_core_describe(struct gpc_core *core, const char *name, int as_json,
 					FILE *out, struct gpc_err *err);
 
+/* Explains what a profile would show of a process, and why not more. Instead of
+ * gpc_core_start: the core can only be freed afterwards. */
+GPC_EXPORT gpc_status gpc_core_doctor(struct gpc_core *core, int32_t pid, FILE *out,
+				      struct gpc_err *err);
+
+/* Writes a memory image of a process to a new file (docs/images.md), and what it
+ * holds to out. Needs CAP_SYS_PTRACE. */
+GPC_EXPORT gpc_status gpc_core_capture(struct gpc_core *core, int32_t pid, const char *path,
+				       FILE *out, struct gpc_err *err);
+
 /* ---- running ------------------------------------------------------------------- */
 
 /* Before gpc_core_start: profiles are to have these GPC_WANT_, for an on_profile

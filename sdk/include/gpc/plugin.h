@@ -572,6 +572,148 @@ struct gpc_processes_api {
 	gpc_status (*attach)(const struct gpc_host *h, int32_t pid);
 };
 
+/* ---- gpc.walk/1, gpc.step/1: frames at a perf sample (pull) ------------- */
+
+/* A collector with one of these (asked through gpc_collector.extension) writes
+ * no samples of its own: at each perf sample of a process it is attached to, the
+ * core asks it for the thread's runtime frames and puts them between the kernel
+ * and native ones. Counts are perf's; idle threads cost nothing.
+ *
+ * [reader] Called on a reader thread of the core: pinned to the CPU of the
+ * sampled thread, at real-time priority where possible, so that the thread does
+ * not run on before the answer. Several readers may call at once, for different
+ * threads of one process too. No call may block, allocate much, attach or open
+ * files; of the host only read_mem, now_ns, log, and of the writer str and
+ * frame may be called. An answer that takes longer than the budget is cut and
+ * counted; a process whose reads hang is left alone. */
+enum {
+	GPC_PULL_EXACT = 1u << 0 /* the thread has not run since the sample was taken */
+};
+struct gpc_pull_sample {
+	uint32_t struct_size;
+	uint32_t flags; /* GPC_PULL_ */
+	int32_t tid;    /* in the core's pid namespace */
+	int32_t ns_tid; /* in the target's own; 0 unknown */
+	int32_t cpu;
+	uint32_t n_regs;
+	uint64_t time_ns;
+	uint64_t pc, sp, fp;  /* user mode; all 0: not known */
+	const uint64_t *regs; /* in the order of asm/perf_regs.h, of regs_mask */
+	uint64_t regs_mask;
+	const uint8_t *stack; /* copy of the user stack from sp on */
+	uint32_t stack_bytes; /* may be 0 */
+	uint32_t n_native;
+	const uint64_t *native; /* user part of the native stack, leaf first: the place
+				 * executed, then return addresses */
+};
+
+/* Which native frames a run of the answer's frames replaces: native[native_at,
+ * native_at + native_n). native_n 0: it goes before native[native_at] (after
+ * the last one for n_native). Runs in order, from the leaf on, without overlap. A
+ * run must only be given when registers or stack prove it. */
+struct gpc_pull_run {
+	uint32_t frames_at, frames_n;
+	uint32_t native_at, native_n;
+};
+
+/* The answer's room is the core's; n and n_runs are 0 when called. */
+struct gpc_pull_out {
+	uint32_t struct_size;
+	uint32_t room, n;
+	uint32_t room_runs, n_runs;
+	uint32_t reserved;
+	gpc_frame *frames;         /* leaf first, ids from writer->frame() */
+	struct gpc_pull_run *runs; /* none: the frames stand alone, marked as not joined */
+	struct gpc_writer *writer; /* for str() and frame() only: it takes no samples */
+};
+
+struct gpc_walk_api { /* gpc.walk/1 */
+	uint32_t struct_size;
+	uint32_t stack_bytes; /* of user stack wanted with each sample; 0: none */
+	/* [reader] All runtime frames of the thread. GPC_OK with n 0: none now. An
+	 * error is counted; the native stack stays. */
+	gpc_status (*walk)(void *self, void *tctx, const struct gpc_pull_sample *s,
+			   struct gpc_pull_out *out);
+};
+
+struct gpc_step_state { /* of one frame; user mode */
+	uint32_t struct_size;
+	uint32_t is_leaf; /* 1: pc is being executed; 0: it is a return address */
+	uint64_t pc, sp, fp;
+};
+struct gpc_step_api { /* gpc.step/1 */
+	uint32_t struct_size;
+	uint32_t stack_bytes;
+	/* [reader] state is a frame in one of the collector's ranges
+	 * (gpc.pull/1). Adds its frames (inlined ones first) and moves state to the
+	 * caller, whose sp must be higher. The core goes on with its native
+	 * unwinder, or with another step, as often as the stack does. pc 0 ends
+	 * the stack. An error is counted; the native stack stays. */
+	gpc_status (*step)(void *self, void *tctx, const struct gpc_pull_sample *s,
+			   struct gpc_step_state *state, struct gpc_pull_out *out);
+};
+
+struct gpc_pull_api { /* gpc.pull/1, of the host */
+	uint32_t struct_size, reserved;
+	/* [worker,reader] Code addresses [start, end) of the target belong to the
+	 * collector's step(). At most 1024 ranges a process. */
+	gpc_status (*claim_range)(const struct gpc_host *h, const struct gpc_target *t,
+				  uint64_t start, uint64_t end);
+	gpc_status (*release_range)(const struct gpc_host *h, const struct gpc_target *t,
+				    uint64_t start, uint64_t end);
+};
+
+struct gpc_native_unwind_api { /* gpc.native-unwind/1, of the host */
+	uint32_t struct_size, reserved;
+	/* [reader] One frame up from state by the core's native unwinder (frame
+	 * pointers). GPC_E_CORRUPT: there is no plausible caller. */
+	gpc_status (*up)(const struct gpc_host *h, const struct gpc_target *t,
+			 const struct gpc_pull_sample *s, struct gpc_step_state *state);
+};
+
+/* ---- gpc.elf/1: looking into a target's files and threads --------------- */
+
+struct gpc_target_threads; /* a target's threads, as its C library knows them */
+struct gpc_tls_variable {
+	uint64_t module; /* its number in a thread's vector of modules */
+	uint64_t offset;
+};
+struct gpc_needle {
+	uint32_t struct_size, reserved;
+	const char *section; /* ".rodata" */
+	const void *bytes;
+	uint64_t n; /* at most 4096 */
+};
+/* glob: base name of a mapped file; NULL is the executable. Addresses are those
+ * in the target. GPC_E_GONE: there is no such file, section, symbol, thread. */
+struct gpc_elf_api {
+	uint32_t struct_size, reserved;
+	/* [worker] */
+	gpc_status (*load_bias)(const struct gpc_host *h, const struct gpc_target *t,
+				const char *glob, uint64_t *ret);
+	gpc_status (*section)(const struct gpc_host *h, const struct gpc_target *t,
+			      const char *glob, const char *name, uint64_t *start, uint64_t *bytes);
+	/* Where the needle first stands in its section. */
+	gpc_status (*search)(const struct gpc_host *h, const struct gpc_target *t, const char *glob,
+			     const struct gpc_needle *needle, uint64_t *ret);
+	/* *len 0: it has none. */
+	gpc_status (*build_id)(const struct gpc_host *h, const struct gpc_target *t,
+			       const char *glob, uint8_t ret[20], uint32_t *len);
+	/* [worker] glibc, or musl on x86-64; valid until threads_close, which must
+	 * come before detach returns. */
+	gpc_status (*threads_open)(const struct gpc_host *h, const struct gpc_target *t,
+				   struct gpc_target_threads **ret);
+	void (*threads_close)(struct gpc_target_threads *th);
+	/* [worker] */
+	gpc_status (*tls_find)(struct gpc_target_threads *th, const char *glob, const char *symbol,
+			       struct gpc_tls_variable *ret);
+	/* [worker,reader] ns_tid: in the target's pid namespace. pthread: a pthread_t. */
+	gpc_status (*thread_pointer)(struct gpc_target_threads *th, int32_t ns_tid, uint64_t *ret);
+	gpc_status (*thread_of)(struct gpc_target_threads *th, uint64_t pthread, int32_t *ns_tid);
+	gpc_status (*tls_address)(struct gpc_target_threads *th, const struct gpc_tls_variable *var,
+				  uint64_t thread_pointer, uint64_t *ret);
+};
+
 /* ---- gpc.profile/1: reading a profile, for sinks ------------------------ */
 
 struct gpc_stack { /* one folded stack */

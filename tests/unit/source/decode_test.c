@@ -374,7 +374,8 @@ static void test_every_kind_with_every_trailer(void **state)
 	(void)state;
 	for (size_t k = 0; k < N_KINDS; k++) {
 		for (size_t t = 0; t < sizeof trailers / sizeof *trailers; t++) {
-			struct gpc_perf_format format = {trailers[t], true};
+			struct gpc_perf_format format = {.sample_type = trailers[t],
+							 .sample_id_all = true};
 			struct gpc_perf_record got;
 
 			kinds[k].make(&r);
@@ -393,7 +394,7 @@ static void test_every_kind_with_every_trailer(void **state)
 /* Kernels before sample_id_all put no trailer behind what is no sample. */
 static void test_without_trailers(void **state)
 {
-	struct gpc_perf_format format = {REC_TYPE, false};
+	struct gpc_perf_format format = {.sample_type = REC_TYPE, .sample_id_all = false};
 	struct rec r;
 
 	(void)state;
@@ -412,7 +413,7 @@ static void test_without_trailers(void **state)
 /* A thread's trailer says who was running: a comm of another task keeps its own. */
 static void test_trailer_does_not_overrule_the_body(void **state)
 {
-	struct gpc_perf_format format = {REC_TYPE, true};
+	struct gpc_perf_format format = {.sample_type = REC_TYPE, .sample_id_all = true};
 	struct gpc_perf_record got;
 	struct rec r;
 
@@ -450,7 +451,8 @@ static bool decode_cut(const struct rec *r, size_t n, const struct gpc_perf_form
 
 static void test_cut_at_each_length(void **state)
 {
-	struct gpc_perf_format none = {0, true}, all = {REC_TYPE, true};
+	struct gpc_perf_format none = {.sample_type = 0, .sample_id_all = true},
+			       all = {.sample_type = REC_TYPE, .sample_id_all = true};
 	size_t head = sizeof(struct perf_event_header), trailer = 32;
 	struct rec r;
 
@@ -467,7 +469,7 @@ static void test_cut_at_each_length(void **state)
 
 static void test_sample_cut_at_each_length(void **state)
 {
-	struct gpc_perf_format format = {0, true};
+	struct gpc_perf_format format = {.sample_type = 0, .sample_id_all = true};
 	struct rec r;
 
 	(void)state;
@@ -483,7 +485,8 @@ static void test_wild_lengths(void **state)
 {
 	static const uint64_t counts[] = {4, 1000, UINT64_C(1) << 32, UINT64_C(1) << 61,
 					  UINT64_MAX};
-	struct gpc_perf_format format = {PERF_SAMPLE_CALLCHAIN, true};
+	struct gpc_perf_format format = {.sample_type = PERF_SAMPLE_CALLCHAIN,
+					 .sample_id_all = true};
 	struct gpc_perf_record got;
 	struct rec r;
 
@@ -505,7 +508,7 @@ static void test_wild_lengths(void **state)
 
 static void test_header_that_lies(void **state)
 {
-	struct gpc_perf_format format = {0, true};
+	struct gpc_perf_format format = {.sample_type = 0, .sample_id_all = true};
 	struct gpc_perf_record got;
 	struct rec r;
 
@@ -523,7 +526,7 @@ static void test_header_that_lies(void **state)
 /* A text without an end in the body must not end in the trailer. */
 static void test_text_without_end(void **state)
 {
-	struct gpc_perf_format format = {PERF_SAMPLE_TIME, true};
+	struct gpc_perf_format format = {.sample_type = PERF_SAMPLE_TIME, .sample_id_all = true};
 	struct gpc_perf_record got;
 	struct rec_id zero = {0};
 	struct rec r;
@@ -539,7 +542,7 @@ static void test_text_without_end(void **state)
 /* A newer kernel may make its records longer. */
 static void test_longer_than_known(void **state)
 {
-	struct gpc_perf_format format = {PERF_SAMPLE_TIME, true};
+	struct gpc_perf_format format = {.sample_type = PERF_SAMPLE_TIME, .sample_id_all = true};
 	struct gpc_perf_record got;
 	struct rec r;
 

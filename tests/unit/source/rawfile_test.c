@@ -27,7 +27,9 @@ static uint64_t number(const char *at, size_t n)
 
 static void test_layout(void **state)
 {
-	struct gpc_perf_format formats[] = {{REC_TYPE, true}, {PERF_SAMPLE_TIME, false}};
+	struct gpc_perf_format formats[] = {{.sample_type = REC_TYPE, .sample_id_all = true},
+					    {.sample_type = PERF_SAMPLE_TIME,
+					     .sample_id_all = false}};
 	char dir[] = "/tmp/gpc-raw-XXXXXX", path[64], link[64];
 	struct gpc_rawfile *f = NULL;
 	char *text = NULL;

@@ -83,8 +83,10 @@ static void produce(struct bench *b, unsigned ring, uint64_t time)
 	page->data_head += b->rec.n;
 }
 
-static void on_record(void *ctx, const struct gpc_perf_record *r, uint32_t stream)
+static void on_record(void *ctx, const struct gpc_perf_record *r, uint32_t stream,
+		      const struct gpc_pulled *pulled)
 {
+	(void)pulled;
 	struct bench *b = ctx;
 	unsigned ring = r->pid - 1;
 
@@ -251,8 +253,10 @@ static void spin(uint64_t ns)
 		;
 }
 
-static void count_ours(void *ctx, const struct gpc_perf_record *r, uint32_t stream)
+static void count_ours(void *ctx, const struct gpc_perf_record *r, uint32_t stream,
+		       const struct gpc_pulled *pulled)
 {
+	(void)pulled;
 	unsigned *n = ctx;
 
 	(void)stream;

@@ -30,7 +30,7 @@ static int set_up(void **state)
 	f->ring.data = malloc(SIZE);
 	assert_non_null(f->ring.data);
 	memset(f->ring.data, 0xa5, SIZE);
-	f->ring.format = (struct gpc_perf_format){REC_TYPE, true};
+	f->ring.format = (struct gpc_perf_format){.sample_type = REC_TYPE, .sample_id_all = true};
 	*state = f;
 	return 0;
 }

@@ -56,7 +56,7 @@ static int tear_down(void **state)
 /* As it goes in life: bytes, decoded, applied. */
 static bool apply(struct world *w)
 {
-	struct gpc_perf_format format = {REC_TYPE, true};
+	struct gpc_perf_format format = {.sample_type = REC_TYPE, .sample_id_all = true};
 	struct rec_id id = {.pid = 1, .tid = 1, .time = w->time++};
 	struct gpc_perf_record r;
 

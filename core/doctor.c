@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gprofiler-core doctor PID: what a profile would show of a process, and why not
+ * more. Nothing is measured; collectors that only read are attached for a moment,
+ * those that do more are only asked whether they would. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/io.h"
+#include "core_impl.h"
+#include "elf/symtab.h"
+#include "plugin/match.h"
+#include "plugin/needs.h"
+#include "proc/modules.h"
+#include "proc/root.h"
+
+#define ANSWER_NS (10 * GPC_SECOND_NS) /* for claim and attach */
+
+/* ---- the process ------------------------------------------------------------------ */
+
+static bool is_same_ns(int32_t pid, const char *name)
+{
+	char path[64], ours[64];
+	struct stat a, b;
+
+	snprintf(path, sizeof path, "/proc/%d/ns/%s", pid, name);
+	snprintf(ours, sizeof ours, "/proc/self/ns/%s", name);
+	/* Where it may not be looked at, it is not ours. */
+	return stat(path, &a) == 0 && stat(ours, &b) == 0 && a.st_ino == b.st_ino;
+}
+
+static void tell_process(const struct gpc_target *t, FILE *out)
+{
+	fprintf(out, "process %d (%s), user %u, %s\n", t->pid, t->comm, t->uid,
+		*t->exe ? t->exe : "no executable: a kernel thread");
+	if (!is_same_ns(t->pid, "pid"))
+		fprintf(out, "  in a pid namespace of its own, as number %d\n", t->ns_pid);
+	if (!is_same_ns(t->pid, "mnt"))
+		fprintf(out,
+			"  in a mount namespace of its own: files are opened inside its root\n");
+	fprintf(out, "  C library: %s\n",
+		t->libc == 1   ? "glibc"
+		: t->libc == 2 ? "musl"
+			       : "none that is known (static?)");
+}
+
+/* ---- rights ------------------------------------------------------------------------- */
+
+static void tell_memory(struct gpc_core *core, const struct gpc_target *t, FILE *out)
+{
+	uint8_t byte;
+	int64_t n = t->n_maps ? gpc_mem_read(gpc_sampler_mem(core->sampler), t->id, t->pid,
+					     t->maps[0].start, &byte, 1)
+			      : GPC_E_GONE;
+	char scope[16];
+
+	if (n == 1) {
+		fprintf(out, "  its memory can be read\n");
+		return;
+	}
+	fprintf(out, "  its memory cannot be read (%s): runtimes show as native code\n",
+		gpc_status_name((gpc_status)n));
+	if (gpc_read_small(AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope) >
+		    0 &&
+	    atoi(scope) > 0)
+		fprintf(out, "    kernel.yama.ptrace_scope is %d: CAP_SYS_PTRACE is needed%s\n",
+			atoi(scope), atoi(scope) > 2 ? ", and at 3 even that does not help" : "");
+	else
+		fprintf(out, "    run as root, or with CAP_SYS_PTRACE\n");
+}
+
+static void tell_rights(struct gpc_core *core, FILE *out)
+{
+	struct gpc_rights rights;
+	char why[256];
+
+	if (gpc_rights_read(core->proc_fd, &rights, NULL) < 0)
+		return;
+	if (gpc_rights_meet(&rights, "CAP_PERFMON") != GPC_NEED_MET) {
+		gpc_perf_explain(why, sizeof why);
+		fprintf(out, "  %s\n", why);
+	}
+	if (gpc_rights_meet(&rights, "CAP_SYSLOG") != GPC_NEED_MET)
+		fprintf(out, "  without CAP_SYSLOG kernel functions may have no names "
+			     "(kernel.kptr_restrict)\n");
+}
+
+/* ---- native code ---------------------------------------------------------------------- */
+
+static size_t functions_of(int fd, bool *has_symtab)
+{
+	struct gpc_elf_source source;
+	struct gpc_elf elf = {0};
+	struct gpc_symtab *table = NULL;
+	size_t n = 0;
+
+	if (gpc_elf_source_fd(fd, &source, NULL) < 0 || gpc_elf_init(&elf, &source, NULL) < 0)
+		return 0;
+	*has_symtab = gpc_elf_section_named(&elf, ".symtab") != NULL;
+	if (gpc_symtab_load(&elf, &table, NULL) == GPC_OK)
+		n = gpc_symtab_count(table);
+	gpc_symtab_free(table);
+	gpc_elf_deinit(&elf);
+	return n;
+}
+
+static void tell_file(const struct gpc_target *t, const struct gpc_map *m, FILE *out)
+{
+	char path[80];
+	bool has_symtab = false;
+	autoclose int fd = -1;
+	size_t n;
+
+	snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", t->pid,
+		 (unsigned long long)m->start, (unsigned long long)m->end);
+	if (gpc_regular_open(path, &fd, NULL, NULL) < 0 &&
+	    gpc_root_open(t->pid, m->path, &fd, NULL, NULL) < 0) {
+		fprintf(out, "  %s: cannot be opened: shows as (%s)\n", m->path, m->path);
+		return;
+	}
+	n = functions_of(fd, &has_symtab);
+	fprintf(out, "  %s: %zu functions have names%s\n", m->path, n,
+		has_symtab ? ""
+		: n        ? " (stripped: exported ones only)"
+			   : " (stripped)");
+}
+
+static void tell_native(const struct gpc_target *t, FILE *out)
+{
+	const char *last = "";
+	uint64_t generated = 0;
+
+	fprintf(out, "native code:\n");
+	for (uint32_t k = 0; k < t->n_maps; k++) {
+		const struct gpc_map *m = &t->maps[k];
+
+		if (!(m->prot & GPC_MAP_EXEC))
+			continue;
+		if (m->path[0] == '/' && m->inode) {
+			if (strcmp(last, m->path) != 0)
+				tell_file(t, m, out);
+			last = m->path;
+		} else if (m->path[0] != '[') {
+			generated += m->end - m->start;
+		}
+	}
+	if (generated) {
+		char path[64];
+		autoclose int fd = -1;
+
+		snprintf(path, sizeof path, "/tmp/perf-%d.map", t->ns_pid);
+		fprintf(out, "  %llu KiB of generated code: %s\n",
+			(unsigned long long)(generated >> 10),
+			gpc_root_open(t->pid, path, &fd, NULL, NULL) == GPC_OK
+				? "its functions are named by its perf map"
+				: "no perf map names it");
+	}
+	fprintf(out, "  stacks are followed by frame pointers: code built without them is cut "
+		     "short\n");
+}
+
+/* ---- collectors ------------------------------------------------------------------------- */
+
+static void tell_reports(struct gpc_instance *i, FILE *out)
+{
+	struct gpc_reports reports;
+
+	gpc_instance_take_reports(i, &reports);
+	for (size_t k = 0; k < reports.list.n; k++) {
+		const struct gpc_report *r = &reports.list.at[k];
+
+		fprintf(out, "    %s: %s\n", gpc_status_name(r->code),
+			r->detail[0] ? r->detail : "no details");
+	}
+	gpc_reports_deinit(&reports);
+}
+
+/* Attaches, waits for the answer, detaches. */
+static void try_attach(struct gpc_instance *i, struct gpc_target_view *view, FILE *out)
+{
+	struct gpc_window win = {.struct_size = sizeof win,
+				 .begin_ns = gpc_now_ns(),
+				 .end_ns = gpc_now_ns(),
+				 .deadline_ns = gpc_now_ns() + ANSWER_NS};
+	bool is_attached;
+
+	gpc_instance_attach(i, view);
+	gpc_instance_window(i, &win, NULL);
+	is_attached = gpc_instance_targets(i) > 0;
+	fprintf(out, is_attached ? "  %s: would show its frames\n" : "  %s: cannot be attached:\n",
+		gpc_instance_name(i));
+	if (!is_attached)
+		tell_reports(i, out);
+	gpc_instance_detach(i, view->target.id);
+}
+
+static void tell_collector(struct gpc_instance *i, struct gpc_target_view *view, bool is_match,
+			   FILE *out)
+{
+	int32_t score;
+
+	if (!is_match) {
+		fprintf(out, "  %s: not for this program\n", gpc_instance_name(i));
+		return;
+	}
+	score = gpc_instance_claim(i, view, gpc_now_ns() + ANSWER_NS);
+	if (score <= 0) {
+		fprintf(out, "  %s: %s\n", gpc_instance_name(i),
+			score < 0 ? "did not answer in time"
+				  : "looked closer and does not claim it");
+		tell_reports(i, out);
+	} else if (gpc_instance_collector(i)->touch > GPC_TOUCH_READS) {
+		fprintf(out,
+			"  %s: would take it (%d of 100); not tried, since it does more than "
+			"read\n",
+			gpc_instance_name(i), score);
+	} else {
+		try_attach(i, view, out);
+	}
+}
+
+static void tell_collectors(struct gpc_core *core, struct gpc_target_view *view, FILE *out)
+{
+	const struct gpc_match *tables[GPC_MATCH_MAX];
+	struct gpc_matcher *matcher;
+	uint64_t matched;
+	unsigned n = (unsigned)core->runtimes.n;
+
+	fprintf(out, "runtime collectors:%s\n", n ? "" : " none is loaded");
+	for (unsigned k = 0; k < n && k < GPC_MATCH_MAX; k++)
+		tables[k] = gpc_instance_collector(core->runtimes.at[k])->match;
+	if (!n || gpc_matcher_new(tables, n, &matcher, NULL) < 0)
+		return;
+	matched = gpc_matcher_ask(matcher, view);
+	for (unsigned k = 0; k < n; k++)
+		tell_collector(core->runtimes.at[k], view, matched >> k & 1, out);
+	gpc_matcher_free(matcher);
+	for (size_t k = 0; k < core->troubles.n; k++)
+		fprintf(out, "  %s\n", core->troubles.at[k]);
+}
+
+/* ---- together ----------------------------------------------------------------------------- */
+
+GPC_EXPORT gpc_status gpc_core_doctor(struct gpc_core *core, int32_t pid, FILE *out,
+				      struct gpc_err *err)
+{
+	struct gpc_target_id id = {.pid = pid, .id = 1};
+	struct gpc_target_view *view;
+	gpc_status st;
+
+	gpc_try(gpc_target_read(&id, &view, err));
+	st = gpc_core_start_runtimes(core, err);
+	if (st == GPC_OK) {
+		tell_process(&view->target, out);
+		tell_memory(core, &view->target, out);
+		tell_rights(core, out);
+		if (view->target.n_maps)
+			tell_native(&view->target, out);
+		tell_collectors(core, view, out);
+	}
+	gpc_core_quiet(core);
+	gpc_target_put(view);
+	return st;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proc/modules.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "elf/buildid.h"
+#include "elf/lookup.h"
+#include "proc/root.h"
+
+#define SEARCH_MAX (256u << 20) /* bytes of a section that are looked through */
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static const struct gpc_map *map_at(const struct gpc_target *t, uint32_t k)
+{
+	return (const struct gpc_map *)(const void *)((const char *)t->maps +
+						      (size_t)k * t->map_stride);
+}
+
+static bool is_wanted(const struct gpc_target *t, const struct gpc_map *m, const char *glob)
+{
+	if (m->path[0] != '/' || !m->inode)
+		return false;
+	return glob ? fnmatch(glob, base_name(m->path), 0) == 0 : strcmp(m->path, t->exe) == 0;
+}
+
+static int open_map(const struct gpc_target *t, const struct gpc_map *m)
+{
+	char path[80];
+	int fd = -1;
+
+	snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", t->pid,
+		 (unsigned long long)m->start, (unsigned long long)m->end);
+	if (gpc_regular_open(path, &fd, NULL, NULL) < 0 &&
+	    gpc_root_open(t->pid, m->path, &fd, NULL, NULL) < 0)
+		return -1;
+	return fd;
+}
+
+static bool bias_of(int fd, const struct gpc_map *m, uint64_t *ret)
+{
+	struct gpc_elf_source source;
+	struct gpc_elf elf = {0};
+	uint64_t vaddr = 0;
+	bool is_known;
+
+	if (gpc_elf_source_fd(fd, &source, NULL) < 0 || gpc_elf_init(&elf, &source, NULL) < 0)
+		return false;
+	is_known = gpc_elf_vaddr(&elf, m->offset, &vaddr);
+	gpc_elf_deinit(&elf);
+	*ret = m->start - vaddr;
+	return is_known;
+}
+
+gpc_status gpc_module_open(const struct gpc_target *t, const char *glob,
+			   struct gpc_module_file *ret, struct gpc_err *err)
+{
+	for (uint32_t k = 0; k < t->n_maps; k++) {
+		const struct gpc_map *m = map_at(t, k);
+		autoclose int fd = -1;
+		uint64_t bias;
+
+		if (!is_wanted(t, m, glob))
+			continue;
+		fd = open_map(t, m);
+		if (fd < 0 || !bias_of(fd, m, &bias))
+			continue;
+		*ret = (struct gpc_module_file){.fd = take_fd(&fd), .bias = bias, .path = m->path};
+		return GPC_OK;
+	}
+	return gpc_err_set(err, GPC_E_GONE, "process %d maps no file %s that can be read", t->pid,
+			   glob ? glob : t->exe);
+}
+
+/* ---- looking into it ----------------------------------------------------------- */
+
+struct image {
+	struct gpc_elf_source source;
+	struct gpc_elf elf;
+};
+
+static gpc_status image_init(const struct gpc_module_file *m, struct image *ret,
+			     struct gpc_err *err)
+{
+	memset(ret, 0, sizeof *ret);
+	gpc_try(gpc_elf_source_fd(m->fd, &ret->source, err));
+	if (gpc_elf_init(&ret->elf, &ret->source, err) < 0)
+		return gpc_err_prefix(err, "%s", m->path);
+	return GPC_OK;
+}
+
+static void image_deinit(struct image *i)
+{
+	gpc_elf_deinit(&i->elf);
+}
+
+gpc_status gpc_module_symbol(const struct gpc_module_file *m, const char *name,
+			     struct gpc_place *ret, struct gpc_err *err)
+{
+	autocall(image_deinit) struct image i = {0};
+	uint64_t value;
+
+	gpc_try(image_init(m, &i, err));
+	if (!gpc_elf_lookup(&i.elf, name, &value))
+		return gpc_err_set(err, GPC_E_GONE, "%s has no symbol %s", m->path, name);
+	*ret = (struct gpc_place){.start = value + m->bias};
+	return GPC_OK;
+}
+
+gpc_status gpc_module_section(const struct gpc_module_file *m, const char *name,
+			      struct gpc_place *ret, struct gpc_err *err)
+{
+	autocall(image_deinit) struct image i = {0};
+	const struct gpc_elf_section *s;
+
+	gpc_try(image_init(m, &i, err));
+	s = gpc_elf_section_named(&i.elf, name);
+	if (!s || !s->addr)
+		return gpc_err_set(err, GPC_E_GONE, "%s has no section %s", m->path, name);
+	*ret = (struct gpc_place){.start = s->addr + m->bias, .size = s->size};
+	return GPC_OK;
+}
+
+gpc_status gpc_module_search(const struct gpc_module_file *m, const char *section,
+			     const void *needle, size_t n, uint64_t *ret, struct gpc_err *err)
+{
+	autocall(image_deinit) struct image i = {0};
+	const struct gpc_elf_section *s;
+	uint8_t block[65536];
+	size_t step = sizeof block - n + 1;
+
+	if (!n || n > 4096)
+		return gpc_err_set(err, GPC_E_CONFIG, "%zu bytes cannot be searched for", n);
+	gpc_try(image_init(m, &i, err));
+	s = gpc_elf_section_named(&i.elf, section);
+	if (!s || !s->addr)
+		return gpc_err_set(err, GPC_E_GONE, "%s has no section %s", m->path, section);
+	for (uint64_t at = 0; at + n <= s->size && at < SEARCH_MAX; at += step) {
+		uint64_t left = s->size - at;
+		size_t want = left < sizeof block ? (size_t)left : sizeof block;
+		const uint8_t *found;
+
+		if (!gpc_elf_read(&i.source, s->offset + at, block, want))
+			break;
+		found = memmem(block, want, needle, n);
+		if (!found)
+			continue;
+		*ret = s->addr + m->bias + at + (uint64_t)(found - block);
+		return GPC_OK;
+	}
+	return gpc_err_set(err, GPC_E_GONE, "%s: not in section %s", m->path, section);
+}
+
+gpc_status gpc_module_build_id(const struct gpc_module_file *m, uint8_t ret[20], uint32_t *len,
+			       struct gpc_err *err)
+{
+	autocall(image_deinit) struct image i = {0};
+	uint8_t id[GPC_ELF_BUILD_ID_MAX];
+	size_t n;
+
+	gpc_try(image_init(m, &i, err));
+	n = gpc_elf_build_id(&i.elf, id);
+	*len = n < 20 ? (uint32_t)n : 20;
+	memcpy(ret, id, *len);
+	return GPC_OK;
+}

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The asking: what a reader does with one sample of a pulled process. */
+#include <string.h>
+
+#include <sys/resource.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "source/decode.h"
+#include "source/join.h"
+#include "source/pull_impl.h"
+#include "source/pull_writer.h"
+#include "source/regs.h"
+#include "source/unwind.h"
+
+#define RUNS_MAX    128
+#define STEPS_MAX   1024
+#define SLOW_NS     (2 * GPC_MS_NS)   /* an answer that takes longer is not taken */
+#define SLOW_MAX    20                /* in a row; then the process is left alone */
+#define SHARE_NS    (100 * GPC_MS_NS) /* of each second of a CPU */
+#define CHECK_BYTES 64
+/* Nobody runs where a real-time reader is about to; with any other the thread can
+ * have got that far. Stack alone does not tell: a loop leaves it as it is. */
+#define FRESH_RT_NS (5 * GPC_MS_NS)
+#define FRESH_NS    (GPC_MS_NS / 2)
+
+struct call {
+	struct gpc_pulls *p;
+	struct gpc_puller *t;
+	struct gpc_names *names;
+	struct gpc_perf_record record;
+	struct gpc_pull_sample sample;
+	struct gpc_pull_writer writer;
+	struct gpc_pull_out out;
+	struct gpc_pulled *ret;
+	bool is_joined;
+	uint64_t native[GPC_PULLED_MAX];
+	gpc_frame frames[GPC_PULLED_MAX];
+	struct gpc_pull_run runs[RUNS_MAX];
+};
+
+/* ---- the sample -------------------------------------------------------------------- */
+
+/* The user part of the callchain. */
+static uint32_t native_part(const struct gpc_perf_sample *s, uint64_t *ret)
+{
+	bool is_user = false;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->n_ips && n < GPC_PULLED_MAX; i++) {
+		uint64_t ip = s->ips[i];
+
+		if (ip >= (uint64_t)PERF_CONTEXT_MAX)
+			is_user = ip == (uint64_t)PERF_CONTEXT_USER;
+		else if (is_user)
+			ret[n++] = ip >> 57 ? 0 : ip;
+	}
+	return n;
+}
+
+static int32_t tid_inside(struct gpc_puller *t, int32_t tid)
+{
+	uint64_t inner = 0;
+	autolock(&t->lock);
+
+	if (t->is_same_ns)
+		return tid;
+	if (tid == t->pid)
+		return t->c.target->ns_pid;
+	if (gpc_u64map_get(&t->tids, (uint32_t)tid, &inner))
+		return (int32_t)inner;
+	/* Files are not opened here: it is known for the next sample. */
+	for (size_t i = 0; i < t->unknown_tids.n; i++)
+		if (t->unknown_tids.at[i] == tid)
+			return 0;
+	if (t->unknown_tids.n < 256)
+		(void)vec_push(&t->unknown_tids, tid);
+	return 0;
+}
+
+static void fill_sample(struct call *c, uint32_t cpu, const struct gpc_perf_format *format)
+{
+	const struct gpc_perf_sample *s = &c->record.sample;
+	struct gpc_user_regs regs = gpc_regs_pick(s->regs);
+
+	c->sample = (struct gpc_pull_sample){.struct_size = sizeof c->sample,
+					     .tid = (int32_t)c->record.tid,
+					     .cpu = (int32_t)cpu,
+					     .n_regs = s->n_regs,
+					     .time_ns = c->record.time,
+					     .pc = regs.pc,
+					     .sp = regs.sp,
+					     .fp = regs.fp,
+					     .regs = s->regs,
+					     .regs_mask = format->regs_mask,
+					     .stack = s->stack,
+					     .stack_bytes = s->stack_bytes,
+					     .native = c->native};
+	c->sample.n_native = native_part(s, c->native);
+}
+
+/* Is the stack still as it was when the sample was taken? */
+static bool is_unchanged(const struct call *c)
+{
+	uint8_t now[CHECK_BYTES];
+
+	return gpc_mem_read(c->p->mem, c->t->target, 0, c->sample.sp, now, sizeof now) ==
+		       sizeof now &&
+	       memcmp(now, c->sample.stack, sizeof now) == 0;
+}
+
+static bool is_checkable(const struct call *c)
+{
+	return c->sample.stack_bytes >= CHECK_BYTES;
+}
+
+/* Has the thread not run since the sample was taken? */
+static void check_exact(struct call *c, uint64_t now)
+{
+	bool is_realtime = __atomic_load_n(&c->p->is_realtime, __ATOMIC_RELAXED);
+	uint64_t limit = is_realtime ? FRESH_RT_NS : FRESH_NS;
+
+	if (now - c->record.time > limit && now > c->record.time)
+		return;
+	/* Without a copy of the stack only the priority vouches for it. */
+	if (is_checkable(c) ? is_unchanged(c) : is_realtime)
+		c->sample.flags |= GPC_PULL_EXACT;
+}
+
+/* It may have been moved to another CPU while it was read: then what was read is
+ * of no one moment. */
+static bool has_run(struct call *c)
+{
+	if (!(c->sample.flags & GPC_PULL_EXACT) || !is_checkable(c) || is_unchanged(c))
+		return false;
+	c->sample.flags &= ~(uint32_t)GPC_PULL_EXACT;
+	return true;
+}
+
+static void count_exact(const struct call *c)
+{
+	if (!is_checkable(c))
+		return;
+	GPC_PULL_ADD(c->p, checked, 1);
+	if (c->sample.flags & GPC_PULL_EXACT)
+		GPC_PULL_ADD(c->p, exact, 1);
+}
+
+static void reset_out(struct call *c)
+{
+	c->out = (struct gpc_pull_out){.struct_size = sizeof c->out,
+				       .room = GPC_PULLED_MAX,
+				       .room_runs = RUNS_MAX,
+				       .frames = c->frames,
+				       .runs = c->runs,
+				       .writer = &c->writer.writer};
+}
+
+/* An answer beyond its room is nonsense. */
+static bool is_sane(const struct gpc_pull_out *out)
+{
+	return out->n <= GPC_PULLED_MAX && out->n_runs <= RUNS_MAX;
+}
+
+/* ---- gpc.walk/1 ----------------------------------------------------------------------- */
+
+/* Frames that could not be joined stand alone, under a mark. */
+static void stand_alone(struct call *c)
+{
+	static const char text[] = "[runtime stack, not joined]";
+	struct gpc_frame_entry mark = {.function = gpc_names_str(c->names, text, sizeof text - 1)};
+	uint32_t n = c->out.n < GPC_PULLED_MAX ? c->out.n : GPC_PULLED_MAX - 1;
+
+	memcpy(c->ret->frames, c->frames, n * sizeof *c->frames);
+	c->ret->frames[n] = gpc_names_frame(c->names, &mark);
+	c->ret->n = n + 1;
+}
+
+static bool walk(struct call *c)
+{
+	gpc_status st;
+
+	reset_out(c);
+	st = c->t->c.walk->walk(c->t->c.self, c->t->c.tctx, &c->sample, &c->out);
+	if (st < 0 || !is_sane(&c->out)) {
+		GPC_PULL_ADD(c->p, failed, 1);
+		return false;
+	}
+	if (!c->out.n)
+		return false;
+	c->is_joined = c->out.n_runs && !has_run(c) && gpc_join(&c->sample, &c->out, c->ret);
+	if (!c->is_joined)
+		stand_alone(c);
+	return true;
+}
+
+/* ---- gpc.step/1 ------------------------------------------------------------------------ */
+
+static bool is_claimed(struct gpc_puller *t, uint64_t pc)
+{
+	autolock(&t->lock);
+	size_t from = 0, to = t->ranges.n;
+
+	while (from < to) {
+		size_t mid = from + (to - from) / 2;
+
+		if (t->ranges.at[mid].end <= pc)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	return from < t->ranges.n && t->ranges.at[from].start <= pc;
+}
+
+static void add_frames(struct gpc_pulled *ret, const gpc_frame *frames, uint32_t n)
+{
+	for (uint32_t i = 0; i < n && ret->n < GPC_PULLED_MAX; i++)
+		ret->frames[ret->n++] = frames[i];
+}
+
+/* Up, or at least out of a leaf that needs no stack. */
+static bool went_up(const struct gpc_step_state *from, const struct gpc_step_state *to)
+{
+	return to->sp > from->sp || (from->is_leaf && !to->is_leaf && to->sp == from->sp);
+}
+
+/* An error: the collector cannot go on, or does not go up. *goes_on: false at the
+ * stack's end. */
+static gpc_status step_runtime(struct call *c, struct gpc_step_state *state, bool *goes_on)
+{
+	struct gpc_step_state before = *state;
+	gpc_status st;
+
+	reset_out(c);
+	st = c->t->c.step->step(c->t->c.self, c->t->c.tctx, &c->sample, state, &c->out);
+	if (st < 0 || !is_sane(&c->out))
+		return GPC_E_CORRUPT;
+	add_frames(c->ret, c->frames, c->out.n);
+	*goes_on = state->pc != 0;
+	return !*goes_on || went_up(&before, state) ? GPC_OK : GPC_E_CORRUPT;
+}
+
+static bool step_native(struct call *c, struct gpc_step_state *state)
+{
+	struct gpc_unwind_source src = {.mem = c->p->mem,
+					.target = c->t->target,
+					.sample = &c->sample};
+	gpc_frame pc = gpc_join_native(state->pc, state->is_leaf);
+
+	add_frames(c->ret, &pc, 1);
+	return gpc_unwind_up(&src, state);
+}
+
+/* Alternates between the collector's steps and the native unwinder. */
+static bool step_up(struct call *c)
+{
+	struct gpc_step_state state = {.struct_size = sizeof state,
+				       .is_leaf = 1,
+				       .pc = c->sample.pc,
+				       .sp = c->sample.sp,
+				       .fp = c->sample.fp};
+	bool has_runtime = false, goes_on = true;
+	gpc_status st = GPC_OK;
+
+	c->ret->n = 0;
+	for (unsigned i = 0; i < STEPS_MAX && goes_on && st == GPC_OK && c->ret->n < GPC_PULLED_MAX;
+	     i++) {
+		if (is_claimed(c->t, gpc_join_native(state.pc, state.is_leaf))) {
+			has_runtime = true;
+			st = step_runtime(c, &state, &goes_on);
+		} else {
+			goes_on = step_native(c, &state);
+		}
+	}
+	if (!has_runtime)
+		return false;
+	/* Half a stack is worse than the native one. */
+	if (st < 0 || has_run(c)) {
+		GPC_PULL_ADD(c->p, failed, 1);
+		return false;
+	}
+	c->is_joined = true;
+	return true;
+}
+
+/* ---- one sample -------------------------------------------------------------------------- */
+
+static struct gpc_puller *get_puller(struct gpc_pulls *p, int32_t pid, struct gpc_names **names)
+{
+	uint64_t value;
+	struct gpc_puller *t;
+	autolock(&p->lock);
+
+	if (!p->names || !gpc_u64map_get(&p->by_pid, (uint32_t)pid, &value))
+		return NULL;
+	t = (struct gpc_puller *)(uintptr_t)value;
+	__atomic_add_fetch(&t->refs, 1, __ATOMIC_RELAXED);
+	*names = gpc_names_get(p->names);
+	return t;
+}
+
+/* May this CPU's reader go on in this second? */
+static bool has_share(struct gpc_pulls *p, uint32_t cpu, uint64_t now)
+{
+	struct gpc_cpu_share *share;
+
+	if (cpu >= p->n_cpus)
+		return false;
+	share = &p->shares[cpu];
+	if (__atomic_load_n(&share->second, __ATOMIC_RELAXED) != now / GPC_SECOND_NS) {
+		__atomic_store_n(&share->second, now / GPC_SECOND_NS, __ATOMIC_RELAXED);
+		__atomic_store_n(&share->spent_ns, 0, __ATOMIC_RELAXED);
+	}
+	return __atomic_load_n(&share->spent_ns, __ATOMIC_RELAXED) < SHARE_NS;
+}
+
+struct effort {
+	uint64_t ns, cpu_ns;
+	long waits;
+};
+
+static uint64_t us_of(const struct timeval *tv)
+{
+	return (uint64_t)tv->tv_sec * 1000000 + (uint64_t)tv->tv_usec;
+}
+
+static struct effort effort_now(void)
+{
+	struct rusage used;
+
+	getrusage(RUSAGE_THREAD, &used);
+	return (struct effort){.ns = gpc_now_ns(),
+			       .cpu_ns = 1000 * (us_of(&used.ru_utime) + us_of(&used.ru_stime)),
+			       .waits = used.ru_nvcsw};
+}
+
+/* How long the answer took. A reader that is not real-time can be made to wait by
+ * a busy machine: nobody's fault here, unless the answer itself waited. */
+static uint64_t time_taken(const struct effort *begin)
+{
+	uint64_t took = gpc_now_ns() - begin->ns;
+	struct effort now;
+
+	if (took <= SLOW_NS)
+		return took;
+	now = effort_now();
+	return now.waits != begin->waits ? took : now.cpu_ns - begin->cpu_ns;
+}
+
+static void count_age(struct call *c, uint64_t now)
+{
+	uint64_t age = now > c->record.time ? now - c->record.time : 0;
+	uint64_t max = __atomic_load_n(&c->p->stats.age_max_ns, __ATOMIC_RELAXED);
+
+	GPC_PULL_ADD(c->p, read, 1);
+	GPC_PULL_ADD(c->p, age_ns, age);
+	if (age > max)
+		__atomic_store_n(&c->p->stats.age_max_ns, age, __ATOMIC_RELAXED);
+}
+
+/* False: too long. */
+static bool was_quick(struct call *c, uint32_t cpu, const struct effort *begin)
+{
+	uint64_t took = time_taken(begin);
+
+	__atomic_add_fetch(&c->p->shares[cpu].spent_ns, took, __ATOMIC_RELAXED);
+	GPC_PULL_ADD(c->p, pull_ns, took);
+	if (took <= SLOW_NS) {
+		__atomic_store_n(&c->t->slow, 0, __ATOMIC_RELAXED);
+		return true;
+	}
+	GPC_PULL_ADD(c->p, slow, 1);
+	if (__atomic_add_fetch(&c->t->slow, 1, __ATOMIC_RELAXED) >= SLOW_MAX)
+		gpc_puller_give_up(c->t, "its answers take too long: left alone from now on");
+	return false;
+}
+
+static bool answer(struct call *c, uint32_t cpu)
+{
+	struct effort begin = effort_now();
+	bool has_frames;
+
+	if (!has_share(c->p, cpu, begin.ns)) {
+		GPC_PULL_ADD(c->p, skipped, 1);
+		return false;
+	}
+	count_age(c, begin.ns);
+	__atomic_store_n(&c->ret->asked, c->t, __ATOMIC_RELEASE);
+	check_exact(c, begin.ns);
+	c->sample.ns_tid = tid_inside(c->t, c->sample.tid);
+	gpc_pull_writer_init(&c->writer, c->names, c->t->c.suffixes);
+	c->ret->n = 0;
+	c->ret->epoch = c->writer.writer.epoch;
+	has_frames = (c->t->c.step && step_up(c)) || (c->t->c.walk && walk(c));
+	__atomic_store_n(&c->ret->asked, NULL, __ATOMIC_RELEASE);
+	count_exact(c);
+	if (!was_quick(c, cpu, &begin) || !has_frames)
+		return false;
+	GPC_PULL_ADD(c->p, answered, 1);
+	if (c->is_joined)
+		GPC_PULL_ADD(c->p, joined, 1);
+	else
+		GPC_PULL_ADD(c->p, alone, 1);
+	return true;
+}
+
+bool gpc_pulls_pull(void *pulls, uint32_t cpu, const void *record, size_t n,
+		    const struct gpc_perf_format *format, struct gpc_pulled *ret)
+{
+	struct call c;
+	bool has_frames = false;
+
+	c.p = pulls;
+	c.ret = ret;
+	if (!gpc_perf_decode(record, n, format, &c.record) || !c.record.sample.n_regs)
+		return false;
+	__atomic_add_fetch(&c.p->inside, 1, __ATOMIC_ACQ_REL);
+	c.t = get_puller(c.p, (int32_t)c.record.pid, &c.names);
+	if (!c.t) {
+		__atomic_sub_fetch(&c.p->inside, 1, __ATOMIC_ACQ_REL);
+		return false;
+	}
+	if (!__atomic_load_n(&c.t->is_given_up, __ATOMIC_ACQUIRE)) {
+		GPC_PULL_ADD(c.p, asked, 1);
+		fill_sample(&c, cpu, format);
+		has_frames = answer(&c, cpu);
+	}
+	gpc_names_put(c.names);
+	gpc_puller_put(c.t);
+	__atomic_sub_fetch(&c.p->inside, 1, __ATOMIC_ACQ_REL);
+	return has_frames;
+}

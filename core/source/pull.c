@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source/pull.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "proc/root.h"
+#include "source/pull_impl.h"
+
+#define RANGES_MAX 1024
+#define TIDS_MAX   65536
+#define LEAVE_NS   GPC_SECOND_NS /* then a reader counts as hanging */
+
+gpc_status gpc_pulls_new(struct gpc_mem *mem, struct gpc_log *log, struct gpc_pulls **ret,
+			 struct gpc_err *err)
+{
+	struct gpc_pulls *p = calloc(1, sizeof *p);
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	if (!p)
+		return gpc_err_nomem(err);
+	p->n_cpus = cpus > 0 ? (uint32_t)cpus : 1;
+	p->shares = calloc(p->n_cpus, sizeof *p->shares);
+	if (!p->shares) {
+		free(p);
+		return gpc_err_nomem(err);
+	}
+	p->mem = mem;
+	p->log = log;
+	pthread_mutex_init(&p->lock, NULL);
+	*ret = p;
+	return GPC_OK;
+}
+
+void gpc_puller_put(struct gpc_puller *t)
+{
+	if (!t || __atomic_sub_fetch(&t->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	vec_deinit(&t->ranges);
+	gpc_u64map_deinit(&t->tids);
+	vec_deinit(&t->unknown_tids);
+	pthread_mutex_destroy(&t->lock);
+	free(t);
+}
+
+bool gpc_pulls_has_stuck(struct gpc_pulls *p)
+{
+	return __atomic_load_n(&p->inside, __ATOMIC_ACQUIRE) > 0;
+}
+
+bool gpc_pulls_free(struct gpc_pulls *p)
+{
+	if (!p)
+		return true;
+	if (gpc_pulls_has_stuck(p))
+		return false;
+	gpc_u64map_deinit(&p->by_pid);
+	vec_deinit(&p->early);
+	gpc_names_put(p->names);
+	free(p->shares);
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+	return true;
+}
+
+void gpc_pulls_set_realtime(struct gpc_pulls *p, bool is_realtime)
+{
+	__atomic_store_n(&p->is_realtime, is_realtime, __ATOMIC_RELAXED);
+}
+
+void gpc_pulls_set_names(struct gpc_pulls *p, struct gpc_names *names)
+{
+	struct gpc_names *old;
+
+	pthread_mutex_lock(&p->lock);
+	old = p->names;
+	p->names = gpc_names_get(names);
+	pthread_mutex_unlock(&p->lock);
+	gpc_names_put(old);
+}
+
+/* ---- who is pulled ---------------------------------------------------------------- */
+
+/* Locked. */
+static struct gpc_puller *first_of(struct gpc_pulls *p, int32_t pid)
+{
+	uint64_t value;
+
+	return gpc_u64map_get(&p->by_pid, (uint32_t)pid, &value)
+		       ? (struct gpc_puller *)(uintptr_t)value
+		       : NULL;
+}
+
+static gpc_status insert_range(struct gpc_puller *t, const struct gpc_code_range *r)
+{
+	size_t i = t->ranges.n;
+	autolock(&t->lock);
+
+	if (t->ranges.n >= RANGES_MAX)
+		return GPC_E_BUDGET;
+	if (!vec_reserve(&t->ranges, 1))
+		return GPC_E_NOMEM;
+	for (i = t->ranges.n; i && t->ranges.at[i - 1].start > r->start; i--)
+		t->ranges.at[i] = t->ranges.at[i - 1];
+	t->ranges.at[i] = *r;
+	t->ranges.n++;
+	return GPC_OK;
+}
+
+/* Locked. What was claimed before the process was added becomes its own (t), or
+ * is forgotten (NULL). */
+static void take_early(struct gpc_pulls *p, const void *self, uint64_t target, struct gpc_puller *t)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->early.n; i++) {
+		const struct gpc_early_range *e = &p->early.at[i];
+
+		if (e->self != self || e->target != target)
+			p->early.at[kept++] = *e;
+		else if (t)
+			insert_range(t, &e->range);
+	}
+	p->early.n = kept;
+}
+
+gpc_status gpc_pulls_add(struct gpc_pulls *p, const struct gpc_pull_collector *c,
+			 struct gpc_err *err)
+{
+	struct gpc_puller *t = calloc(1, sizeof *t);
+
+	if (!t)
+		return gpc_err_nomem(err);
+	t->refs = 1;
+	t->c = *c;
+	t->target = c->target->id;
+	t->pid = c->target->pid;
+	t->is_same_ns = c->target->ns_pid == c->target->pid;
+	pthread_mutex_init(&t->lock, NULL);
+	if (gpc_mem_open(p->mem, t->target, t->pid, err) < 0) {
+		gpc_puller_put(t);
+		return err ? err->code : GPC_E_PERM;
+	}
+	autolock(&p->lock);
+	take_early(p, c->self, t->target, t);
+	t->next = first_of(p, t->pid);
+	if (!gpc_u64map_set(&p->by_pid, (uint32_t)t->pid, (uintptr_t)t)) {
+		gpc_mem_close(p->mem, t->target);
+		gpc_puller_put(t);
+		return gpc_err_nomem(err);
+	}
+	p->n++;
+	return GPC_OK;
+}
+
+/* Takes it out of the list of its pid; the list's reference becomes ours. */
+static struct gpc_puller *unlink_puller(struct gpc_pulls *p, const void *self, uint64_t target)
+{
+	autolock(&p->lock);
+
+	take_early(p, self, target, NULL);
+	for (size_t i = 0; i < p->by_pid.room; i++) {
+		struct gpc_map_slot *slot = &p->by_pid.slots[i];
+		struct gpc_puller *before = NULL, *t;
+
+		if (!slot->value)
+			continue;
+		t = (struct gpc_puller *)(uintptr_t)(slot->value - 1);
+		for (; t && !(t->target == target && t->c.self == self); t = t->next)
+			before = t;
+		if (!t)
+			continue;
+		if (before)
+			before->next = t->next;
+		else if (t->next)
+			gpc_u64map_set(&p->by_pid, slot->key, (uintptr_t)t->next);
+		else
+			gpc_u64map_remove(&p->by_pid, slot->key);
+		p->n--;
+		return t;
+	}
+	return NULL;
+}
+
+bool gpc_pulls_remove(struct gpc_pulls *p, const void *self, uint64_t target)
+{
+	struct gpc_puller *t = unlink_puller(p, self, target);
+	uint64_t end = gpc_now_ns() + LEAVE_NS;
+	bool is_free;
+
+	if (!t)
+		return true;
+	/* Readers in it come back within microseconds, or not at all. */
+	while (!(is_free = __atomic_load_n(&t->refs, __ATOMIC_ACQUIRE) == 1) && gpc_now_ns() < end)
+		usleep(100);
+	gpc_mem_close(p->mem, target);
+	gpc_puller_put(t); /* a reader that hangs has its own reference */
+	return is_free;
+}
+
+size_t gpc_pulls_count(struct gpc_pulls *p)
+{
+	autolock(&p->lock);
+
+	return p->n;
+}
+
+void gpc_puller_give_up(struct gpc_puller *t, const char *why)
+{
+	if (__atomic_exchange_n(&t->is_given_up, true, __ATOMIC_ACQ_REL))
+		return;
+	if (t->c.given_up)
+		t->c.given_up(t->c.ctx, t->target, why);
+}
+
+void gpc_pulls_hangs(void *pulls, const struct gpc_pulled *ret)
+{
+	/* The reader that hangs has a reference. */
+	struct gpc_puller *t = __atomic_load_n(&ret->asked, __ATOMIC_ACQUIRE);
+
+	(void)pulls;
+	if (t)
+		gpc_puller_give_up(t, "reading its memory hangs: left alone from now on");
+}
+
+/* ---- code ranges --------------------------------------------------------------------- */
+
+static struct gpc_puller *get_puller(struct gpc_pulls *p, const void *self, uint64_t target)
+{
+	autolock(&p->lock);
+
+	for (size_t i = 0; i < p->by_pid.room; i++) {
+		struct gpc_puller *t;
+
+		if (!p->by_pid.slots[i].value)
+			continue;
+		t = (struct gpc_puller *)(uintptr_t)(p->by_pid.slots[i].value - 1);
+		for (; t; t = t->next) {
+			if (t->target != target || t->c.self != self)
+				continue;
+			__atomic_add_fetch(&t->refs, 1, __ATOMIC_RELAXED);
+			return t;
+		}
+	}
+	return NULL;
+}
+
+/* From attach(): the process is added when that has returned. */
+static gpc_status claim_early(struct gpc_pulls *p, const struct gpc_early_range *e)
+{
+	size_t n = 0;
+	autolock(&p->lock);
+
+	for (size_t i = 0; i < p->early.n; i++)
+		n += p->early.at[i].self == e->self;
+	if (n >= RANGES_MAX)
+		return GPC_E_BUDGET;
+	return vec_push(&p->early, *e) ? GPC_OK : GPC_E_NOMEM;
+}
+
+gpc_status gpc_pulls_claim(struct gpc_pulls *p, const void *self, uint64_t target, uint64_t start,
+			   uint64_t end)
+{
+	struct gpc_early_range e = {self, target, {start, end}};
+	struct gpc_puller *t;
+	gpc_status st;
+
+	if (start >= end)
+		return GPC_E_CONFIG;
+	t = get_puller(p, self, target);
+	if (!t)
+		return claim_early(p, &e);
+	st = insert_range(t, &e.range);
+	gpc_puller_put(t);
+	return st;
+}
+
+static gpc_status remove_range(struct gpc_puller *t, const struct gpc_code_range *r)
+{
+	autolock(&t->lock);
+
+	for (size_t i = 0; i < t->ranges.n; i++) {
+		if (t->ranges.at[i].start != r->start || t->ranges.at[i].end != r->end)
+			continue;
+		memmove(&t->ranges.at[i], &t->ranges.at[i + 1],
+			(--t->ranges.n - i) * sizeof *t->ranges.at);
+		return GPC_OK;
+	}
+	return GPC_E_CONFIG;
+}
+
+gpc_status gpc_pulls_release(struct gpc_pulls *p, const void *self, uint64_t target, uint64_t start,
+			     uint64_t end)
+{
+	struct gpc_code_range r = {start, end};
+	struct gpc_puller *t = get_puller(p, self, target);
+	gpc_status st;
+
+	if (!t)
+		return GPC_E_GONE;
+	st = remove_range(t, &r);
+	gpc_puller_put(t);
+	return st;
+}
+
+/* ---- threads in other pid namespaces --------------------------------------------------- */
+
+static void resolve_tids(struct gpc_puller *t)
+{
+	vec(int32_t) tids = {0};
+
+	pthread_mutex_lock(&t->lock);
+	for (size_t i = 0; i < t->unknown_tids.n; i++)
+		if (!vec_push(&tids, t->unknown_tids.at[i]))
+			break;
+	t->unknown_tids.n = 0;
+	pthread_mutex_unlock(&t->lock);
+	for (size_t i = 0; i < tids.n; i++) {
+		int32_t inner = gpc_ns_pid(tids.at[i]);
+
+		pthread_mutex_lock(&t->lock);
+		if (t->tids.n >= TIDS_MAX)
+			gpc_u64map_clear(&t->tids);
+		if (inner)
+			gpc_u64map_set(&t->tids, (uint32_t)tids.at[i], (uint32_t)inner);
+		pthread_mutex_unlock(&t->lock);
+	}
+	vec_deinit(&tids);
+}
+
+void gpc_pulls_chores(struct gpc_pulls *p)
+{
+	vec(struct gpc_puller *) all = {0};
+
+	pthread_mutex_lock(&p->lock);
+	for (size_t i = 0; i < p->by_pid.room; i++) {
+		struct gpc_puller *t =
+			p->by_pid.slots[i].value
+				? (struct gpc_puller *)(uintptr_t)(p->by_pid.slots[i].value - 1)
+				: NULL;
+
+		for (; t; t = t->next) {
+			if (t->is_same_ns || !vec_push(&all, t))
+				continue;
+			__atomic_add_fetch(&t->refs, 1, __ATOMIC_RELAXED);
+		}
+	}
+	pthread_mutex_unlock(&p->lock);
+	for (size_t i = 0; i < all.n; i++) {
+		resolve_tids(all.at[i]);
+		gpc_puller_put(all.at[i]);
+	}
+	vec_deinit(&all);
+}
+
+void gpc_pulls_new_thread(struct gpc_pulls *p, int32_t pid, int32_t tid)
+{
+	struct gpc_puller *t;
+	autolock(&p->lock);
+
+	for (t = first_of(p, pid); t; t = t->next) {
+		pthread_mutex_lock(&t->lock);
+		gpc_u64map_remove(&t->tids, (uint32_t)tid);
+		pthread_mutex_unlock(&t->lock);
+	}
+}
+
+void gpc_pulls_stats(struct gpc_pulls *p, struct gpc_pull_stats *ret)
+{
+	uint64_t *to = (uint64_t *)ret;
+	uint64_t *from = (uint64_t *)&p->stats;
+
+	for (size_t i = 0; i < sizeof *ret / sizeof *to; i++)
+		to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source/pull_thread.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/thread.h"
+
+#define BATCH_MS 100
+#define STOP_NS  (500 * GPC_MS_NS) /* then a reader counts as hanging */
+#define FIFO     1                 /* above all ordinary threads, below everything real-time */
+
+/* Shared by the thread and the slot's owner; the last one frees it: a reader
+ * that hangs in a process may outlive everything else. */
+struct gpc_reader_thread {
+	int refs;
+	struct gpc_slot *slot; /* not to be touched once is_given_up */
+	uint32_t cpu;
+	int ring_fd;
+	struct gpc_perf_format format;
+	struct gpc_pull_hooks hooks;
+	enum gpc_priority wanted, got;
+	pthread_t thread;
+	int stop_fd, tid;
+	uint64_t busy_since_ns;                    /* atomic; 0: not in pull() */
+	uint64_t suspect_since_ns, suspect_cpu_ns; /* the owner's */
+	bool is_given_up, is_ready, is_stopping;
+	pthread_mutex_t lock; /* covers these and the use of slot; before the slot's own */
+	pthread_cond_t ready;
+	size_t n;
+	uint64_t record[GPC_RECORD_MAX / 8]; /* the one in flight */
+	struct gpc_pulled pulled;
+};
+
+const char *gpc_priority_name(enum gpc_priority p)
+{
+	static const char *const names[] = {"realtime", "nice", "normal", "batched"};
+
+	return names[p];
+}
+
+static void put(struct gpc_reader_thread *t)
+{
+	if (__atomic_sub_fetch(&t->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	close(t->stop_fd);
+	pthread_cond_destroy(&t->ready);
+	pthread_mutex_destroy(&t->lock);
+	free(t);
+}
+
+/* ---- the thread ------------------------------------------------------------------ */
+
+static enum gpc_priority take_priority(enum gpc_priority wanted)
+{
+	struct sched_param fifo = {.sched_priority = FIFO};
+
+	/* Children are not to inherit it; readers start none, but rules are rules. */
+	if (wanted == GPC_PRIORITY_REALTIME &&
+	    sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &fifo) == 0)
+		return GPC_PRIORITY_REALTIME;
+	if (wanted <= GPC_PRIORITY_NICE && setpriority(PRIO_PROCESS, 0, -20) == 0)
+		return GPC_PRIORITY_NICE;
+	return wanted == GPC_PRIORITY_BATCHED ? GPC_PRIORITY_BATCHED : GPC_PRIORITY_NORMAL;
+}
+
+static void pin(uint32_t cpu)
+{
+	cpu_set_t *set = CPU_ALLOC(cpu + 1);
+	size_t size = CPU_ALLOC_SIZE(cpu + 1);
+
+	if (!set)
+		return;
+	CPU_ZERO_S(size, set);
+	CPU_SET_S(cpu, size, set);
+	sched_setaffinity(0, size, set);
+	CPU_FREE(set);
+}
+
+static void tell_ready(struct gpc_reader_thread *t, enum gpc_priority got)
+{
+	autolock(&t->lock);
+
+	t->got = got;
+	t->tid = (int)syscall(SYS_gettid);
+	t->is_ready = true;
+	pthread_cond_signal(&t->ready);
+}
+
+/* The next record of the ring; false: there is none, or the slot is no longer ours. */
+static bool lift(struct gpc_reader_thread *t)
+{
+	autolock(&t->lock);
+
+	if (t->is_given_up || t->is_stopping)
+		return false;
+	t->n = gpc_slot_lift(t->slot, t->record);
+	return t->n > 0;
+}
+
+/* False when this reader was given up while it read. */
+static bool hand_on(struct gpc_reader_thread *t, bool has_frames)
+{
+	autolock(&t->lock);
+
+	if (t->is_given_up)
+		return false;
+	gpc_slot_put(t->slot, t->record, t->n, has_frames ? &t->pulled : NULL);
+	return true;
+}
+
+static bool is_sample(const struct gpc_reader_thread *t)
+{
+	struct perf_event_header head;
+
+	memcpy(&head, t->record, sizeof head);
+	return head.type == PERF_RECORD_SAMPLE;
+}
+
+static bool read_ring(struct gpc_reader_thread *t)
+{
+	while (lift(t)) {
+		bool has_frames = false;
+
+		if (is_sample(t)) {
+			__atomic_store_n(&t->busy_since_ns, gpc_now_ns(), __ATOMIC_RELEASE);
+			has_frames = t->hooks.pull(t->hooks.ctx, t->cpu, t->record, t->n,
+						   &t->format, &t->pulled);
+			__atomic_store_n(&t->busy_since_ns, 0, __ATOMIC_RELEASE);
+		}
+		if (!hand_on(t, has_frames))
+			return false;
+	}
+	return true;
+}
+
+static void *run(void *arg)
+{
+	struct gpc_reader_thread *t = arg;
+	bool is_batched = t->wanted == GPC_PRIORITY_BATCHED;
+	struct pollfd fds[2] = {{.fd = t->stop_fd, .events = POLLIN},
+				{.fd = t->ring_fd, .events = POLLIN}};
+
+	pin(t->cpu);
+	tell_ready(t, take_priority(t->wanted));
+	for (;;) {
+		int n = poll(fds, is_batched ? 1 : 2, is_batched ? BATCH_MS : -1);
+
+		if ((n < 0 && errno != EINTR) || fds[0].revents)
+			break;
+		/* The event's CPU has gone: its ring says no more. */
+		if (fds[1].revents & (POLLHUP | POLLERR))
+			fds[1].fd = -1;
+		if (!read_ring(t))
+			break;
+	}
+	put(t);
+	return NULL;
+}
+
+/* ---- its owner ---------------------------------------------------------------------- */
+
+static struct gpc_reader_thread *new_thread(struct gpc_slot *slot,
+					    const struct gpc_pull_hooks *hooks,
+					    enum gpc_priority wanted)
+{
+	struct gpc_reader_thread *t = calloc(1, sizeof *t);
+
+	if (!t)
+		return NULL;
+	t->refs = 1;
+	t->slot = slot;
+	t->cpu = slot->cpu;
+	t->ring_fd = slot->fd;
+	t->format = slot->ring.format;
+	t->hooks = *hooks;
+	t->wanted = wanted;
+	pthread_mutex_init(&t->lock, NULL);
+	gpc_cond_init(&t->ready);
+	t->stop_fd = eventfd(0, EFD_CLOEXEC);
+	if (t->stop_fd < 0) {
+		put(t);
+		return NULL;
+	}
+	return t;
+}
+
+gpc_status gpc_reader_thread_start(struct gpc_slot *slot, const struct gpc_pull_hooks *hooks,
+				   enum gpc_priority wanted, enum gpc_priority *got,
+				   struct gpc_err *err)
+{
+	struct gpc_reader_thread *t = new_thread(slot, hooks, wanted);
+
+	if (!t)
+		return gpc_err_nomem(err);
+	pthread_mutex_lock(&slot->lock);
+	slot->thread = t;
+	pthread_mutex_unlock(&slot->lock);
+	__atomic_add_fetch(&t->refs, 1, __ATOMIC_RELAXED);
+	if (gpc_thread_start(&t->thread, "gpc-reader", run, t, err) < 0) {
+		pthread_mutex_lock(&slot->lock);
+		slot->thread = NULL;
+		pthread_mutex_unlock(&slot->lock);
+		put(t);
+		put(t);
+		return GPC_E_SYSTEM;
+	}
+	pthread_mutex_lock(&t->lock);
+	while (!t->is_ready)
+		pthread_cond_wait(&t->ready, &t->lock);
+	*got = t->got;
+	pthread_mutex_unlock(&t->lock);
+	return GPC_OK;
+}
+
+/* Leaves the reader to itself when it is still in the pull() that began at since;
+ * the record it holds goes on. Takes the slot's reference then. */
+static bool give_up(struct gpc_slot *slot, uint64_t since)
+{
+	struct gpc_reader_thread *t = slot->thread;
+
+	pthread_mutex_lock(&t->lock);
+	if (!since || __atomic_load_n(&t->busy_since_ns, __ATOMIC_ACQUIRE) != since) {
+		pthread_mutex_unlock(&t->lock);
+		return false;
+	}
+	/* In pull() it holds a record and touches neither that nor the slot. */
+	t->is_given_up = true;
+	gpc_slot_put(slot, t->record, t->n, NULL);
+	pthread_mutex_unlock(&t->lock);
+	pthread_detach(t->thread);
+	t->hooks.hangs(t->hooks.ctx, &t->pulled);
+	pthread_mutex_lock(&slot->lock);
+	slot->thread = NULL;
+	pthread_mutex_unlock(&slot->lock);
+	put(t);
+	return true;
+}
+
+static bool joined_within(pthread_t thread, uint64_t ns)
+{
+	uint64_t until = gpc_now_ns() + ns;
+
+	/* pthread_clockjoin_np would do, but the thread sanitizer does not know it. */
+	while (pthread_tryjoin_np(thread, NULL) != 0) {
+		if (gpc_now_ns() >= until)
+			return false;
+		usleep(500);
+	}
+	return true;
+}
+
+void gpc_reader_thread_stop(struct gpc_slot *slot)
+{
+	struct gpc_reader_thread *t = slot->thread;
+	uint64_t one = 1;
+
+	if (!t)
+		return;
+	pthread_mutex_lock(&t->lock);
+	t->is_stopping = true;
+	pthread_mutex_unlock(&t->lock);
+	(void)!write(t->stop_fd, &one, sizeof one);
+	/* Whoever is not in pull() comes, however long a busy machine lets it wait. */
+	do {
+		uint64_t since = __atomic_load_n(&t->busy_since_ns, __ATOMIC_ACQUIRE);
+
+		if (joined_within(t->thread, STOP_NS))
+			break;
+		if (give_up(slot, since))
+			return;
+	} while (true);
+	pthread_mutex_lock(&slot->lock);
+	slot->thread = NULL;
+	pthread_mutex_unlock(&slot->lock);
+	put(t);
+}
+
+uint64_t gpc_reader_thread_cpu_ns(struct gpc_slot *slot)
+{
+	clockid_t clock;
+
+	if (!slot->thread || pthread_getcpuclockid(slot->thread->thread, &clock) != 0)
+		return 0;
+	return gpc_clock_ns(clock);
+}
+
+static bool is_runnable(int tid)
+{
+	char path[48], text[128];
+	autoclose int fd = -1;
+	const char *end;
+	ssize_t n;
+
+	snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	end = strrchr(text, ')');
+	return end && end[1] == ' ' && end[2] == 'R';
+}
+
+/* Who only waits for a CPU does not hang; who computes for ever does. */
+static bool is_hanging(struct gpc_slot *slot, uint64_t since, uint64_t limit_ns)
+{
+	struct gpc_reader_thread *t = slot->thread;
+	uint64_t cpu_ns;
+
+	if (!is_runnable(t->tid))
+		return true;
+	cpu_ns = gpc_reader_thread_cpu_ns(slot);
+	if (t->suspect_since_ns != since) {
+		t->suspect_since_ns = since;
+		t->suspect_cpu_ns = cpu_ns;
+	}
+	return cpu_ns - t->suspect_cpu_ns > limit_ns;
+}
+
+bool gpc_reader_thread_check(struct gpc_slot *slot, uint64_t limit_ns)
+{
+	struct gpc_reader_thread *t = slot->thread;
+	uint64_t since = t ? __atomic_load_n(&t->busy_since_ns, __ATOMIC_ACQUIRE) : 0;
+	struct gpc_pull_hooks hooks;
+	enum gpc_priority wanted, got;
+
+	if (!since || gpc_now_ns() - since <= limit_ns || !is_hanging(slot, since, limit_ns))
+		return false;
+	hooks = t->hooks;
+	wanted = t->wanted;
+	if (!give_up(slot, since))
+		return false;
+	gpc_reader_thread_start(slot, &hooks, wanted, &got, NULL);
+	return true;
+}

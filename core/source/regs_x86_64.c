@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <asm/perf_regs.h>
+
+#include "source/regs.h"
+
+#define BIT(reg) (UINT64_C(1) << (reg))
+
+/* All general registers; the segments (DS to GS) cannot be had. */
+const uint64_t gpc_regs_mask =
+	(BIT(PERF_REG_X86_64_MAX) - 1) & ~(BIT(PERF_REG_X86_DS) | BIT(PERF_REG_X86_ES) |
+					   BIT(PERF_REG_X86_FS) | BIT(PERF_REG_X86_GS));
+
+/* The mask's first bits are without a gap up to and beyond IP. */
+struct gpc_user_regs gpc_regs_pick(const uint64_t *values)
+{
+	return (struct gpc_user_regs){.pc = values[PERF_REG_X86_IP],
+				      .sp = values[PERF_REG_X86_SP],
+				      .fp = values[PERF_REG_X86_BP]};
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of a sampler, for sampler.c (life, streams, windows) and
+ * sampler_pull.c (readers). */
+#ifndef GPC_SOURCE_SAMPLER_IMPL_H
+#define GPC_SOURCE_SAMPLER_IMPL_H
+
+#include <pthread.h>
+
+#include "base/vec.h"
+#include "proc/opener.h"
+#include "source/fold.h"
+#include "source/place.h"
+#include "source/rawfile.h"
+#include "source/reader.h"
+#include "source/sampler.h"
+#include "source/threads.h"
+
+struct gpc_stream {
+	uint32_t ring; /* the reader's number for it */
+	bool is_open;
+	uint64_t samples, lost, throttled;
+	struct gpc_stacks *now, *aside;
+};
+
+struct gpc_sampler {
+	struct gpc_sampler_config config;
+	struct gpc_log *log;
+	struct gpc_images *images;
+	struct gpc_kernel_syms *kernel;
+	struct gpc_opener *opener;
+	struct gpc_rawfile *rawfile;
+
+	pthread_mutex_t lock; /* covers what follows */
+	struct gpc_table *table;
+	struct gpc_reader *reader;
+	vec(struct gpc_stream) streams;
+	uint32_t window;
+	uint64_t limit_ns; /* samples from here on belong to the next window */
+	uint64_t window_samples, cpus_due_ns;
+	uint64_t events; /* of processes, ever */
+	bool kernel_changed, has_sideband;
+	struct gpc_folded folded;
+	struct gpc_place place;
+	struct gpc_threads threads; /* empty unless the config asks for them */
+	int proc_fd;
+
+	/* Pull. */
+	struct gpc_mem *mem;
+	struct gpc_pulls *pulls;
+	uint32_t epoch; /* of the names that readers use */
+	bool has_pull, is_pulling;
+	uint32_t pull_stack_bytes;
+	enum gpc_priority priority;
+
+	pthread_t thread;
+	int stop_fd;
+	bool is_running;
+};
+
+/* sampler_pull.c; locked */
+void gpc_sampler_check_pull(struct gpc_sampler *s);
+
+#endif

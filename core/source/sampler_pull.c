@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The readers of a sampler: started with the first process that is pulled, ended
+ * after the last, watched while they read. */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "source/sampler_impl.h"
+
+static void start_readers(struct gpc_sampler *s)
+{
+	struct gpc_pull_hooks hooks = {.ctx = s->pulls,
+				       .pull = gpc_pulls_pull,
+				       .hangs = gpc_pulls_hangs};
+	struct gpc_err err;
+
+	s->is_pulling = true;
+	if (gpc_reader_start_pull(s->reader, &hooks, s->config.reader_priority, &s->priority,
+				  &err) < 0)
+		gpc_warn(s->log, "source", "runtime frames cannot be read at samples: %s",
+			 err.text);
+	else if (s->priority > s->config.reader_priority)
+		gpc_warn(s->log, "source",
+			 "readers run at %s priority (--reader-priority; CAP_SYS_NICE is "
+			 "missing): on a busy machine many stacks will be read too late to be "
+			 "exact (readers in the profile's header says how many)",
+			 gpc_priority_name(s->priority));
+	gpc_pulls_set_realtime(s->pulls, s->priority == GPC_PRIORITY_REALTIME);
+}
+
+/* The kernel's bound (perf_event_attr.sample_stack_user). */
+#define STACK_MAX 65528
+
+void gpc_sampler_set_pull(struct gpc_sampler *s, uint32_t stack_bytes, struct gpc_names *names)
+{
+	autolock(&s->lock);
+
+	s->has_pull = true;
+	s->pull_stack_bytes = stack_bytes < STACK_MAX ? stack_bytes : STACK_MAX;
+	gpc_pulls_set_names(s->pulls, names);
+	s->epoch = gpc_names_epoch(names);
+}
+
+void gpc_sampler_pull_changed(struct gpc_sampler *s)
+{
+	autolock(&s->lock);
+	bool is_wanted = gpc_pulls_count(s->pulls) > 0;
+
+	if (is_wanted && !s->is_pulling && s->has_pull)
+		start_readers(s);
+	else if (!is_wanted && s->is_pulling)
+		gpc_reader_stop_pull(s->reader);
+	s->is_pulling = is_wanted && s->has_pull;
+}
+
+void gpc_sampler_check_pull(struct gpc_sampler *s)
+{
+	if (!s->is_pulling)
+		return;
+	gpc_reader_check_pull(s->reader);
+	gpc_pulls_chores(s->pulls);
+}
+
+struct gpc_pulls *gpc_sampler_pulls(struct gpc_sampler *s)
+{
+	return s->pulls;
+}
+
+struct gpc_mem *gpc_sampler_mem(struct gpc_sampler *s)
+{
+	return s->mem;
+}
+
+void gpc_sampler_reader_facts(struct gpc_sampler *s, struct gpc_reader_facts *ret)
+{
+	struct gpc_reader_stats stats;
+	autolock(&s->lock);
+
+	memset(ret, 0, sizeof *ret);
+	ret->is_running = s->is_pulling;
+	ret->priority = s->priority;
+	for (size_t i = 0; s->is_pulling && i < s->streams.n; i++) {
+		gpc_reader_stats(s->reader, s->streams.at[i].ring, &stats);
+		ret->cpu_ns += stats.reader_cpu_ns;
+	}
+}
