@@ -219,7 +219,7 @@ def test_killed_while_it_is_read(stage):
     run.finish(60)
     for program in programs:
         check_totals(run, raw, program.pid)
-    verdict = judge_interp(run.profiles[0].of(programs[2].pid))
+    verdict = judge_interp(stacks_of(run.profiles[0], programs[2].pid))
     assert verdict.joined > 0 and verdict.wrong <= verdict.n * EDGES
 
 

@@ -62,10 +62,6 @@ def check_plugin(path, quote, name):
         return f"<{name}>: plugins know nothing of core/" if names_core(name) else None
     found = os.path.normpath(os.path.join(os.path.dirname(path), name))
     if not os.path.isfile(os.path.join(tree.ROOT, found)):
-        # A collector for tests may know the program it was made for.
-        shared = "tests/workloads/" + name
-        if path.startswith("tests/plugins/") and os.path.isfile(os.path.join(tree.ROOT, shared)):
-            return None
         return f'"{name}" is not in the plugin\'s own folder'
     return None if found.startswith(folder + "/") else f'"{name}" leaves the plugin\'s folder'
 

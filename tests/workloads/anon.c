@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "anon.h"
+#include "../plugins/testpull/anon.h"
 #include "truth.h"
 
 #define LEVELS_MAX 64

@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "interp.h"
+#include "../plugins/testpull/interp.h"
 #include "truth.h"
 
 #define FRAMES_MAX 512

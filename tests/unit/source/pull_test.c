@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
 #include <cmocka.h>
 
-#include "base/clock.h"
 #include "pull_world.h"
 
 static void test_nobody_asked(void **state)

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process that is pulled, for the tests of pull: its memory, a collector in
- * both forms, and samples of it. */
-#ifndef TEST_PULL_WORLD_H
-#define TEST_PULL_WORLD_H
+/* A collector that answers as the test says, over memory that is replayed. */
+#ifndef GPC_TESTS_PULL_WORLD_H
+#define GPC_TESTS_PULL_WORLD_H
 
-#include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "record.h"
@@ -26,7 +18,6 @@
 #define PID      50
 #define FRAME(k) (GPC_FRAME_TAG | (k))
 
-/* A collector that answers as the test says, over memory that is replayed. */
 struct world {
 	uint64_t memory[WORDS], copy[WORDS];
 	struct gpc_mem *mem;
@@ -47,7 +38,7 @@ struct world {
 	int gate[2];
 };
 
-static inline int64_t replay(void *ctx, uint64_t target, uint64_t addr, void *buf, uint64_t len)
+static int64_t replay(void *ctx, uint64_t target, uint64_t addr, void *buf, uint64_t len)
 {
 	struct world *w = ctx;
 	uint64_t at = addr - SP;
@@ -59,8 +50,8 @@ static inline int64_t replay(void *ctx, uint64_t target, uint64_t addr, void *bu
 	return (int64_t)len;
 }
 
-static inline gpc_status walk(void *self, void *tctx, const struct gpc_pull_sample *s,
-			      struct gpc_pull_out *out)
+static gpc_status walk(void *self, void *tctx, const struct gpc_pull_sample *s,
+		       struct gpc_pull_out *out)
 {
 	struct world *w = self;
 	char c;
@@ -84,8 +75,8 @@ static inline gpc_status walk(void *self, void *tctx, const struct gpc_pull_samp
 }
 
 /* Frames of 32 bytes, the return address on top. */
-static inline gpc_status step(void *self, void *tctx, const struct gpc_pull_sample *s,
-			      struct gpc_step_state *state, struct gpc_pull_out *out)
+static gpc_status step(void *self, void *tctx, const struct gpc_pull_sample *s,
+		       struct gpc_step_state *state, struct gpc_pull_out *out)
 {
 	struct world *w = self;
 
@@ -101,7 +92,7 @@ static inline gpc_status step(void *self, void *tctx, const struct gpc_pull_samp
 	return w->answer;
 }
 
-static inline void given_up(void *ctx, uint64_t target, const char *why)
+static void given_up(void *ctx, uint64_t target, const char *why)
 {
 	struct world *w = ctx;
 
@@ -110,7 +101,7 @@ static inline void given_up(void *ctx, uint64_t target, const char *why)
 	w->given_up++;
 }
 
-static inline int set_up(void **state)
+static int set_up(void **state)
 {
 	struct world *w = calloc(1, sizeof *w);
 	struct gpc_mem_replay r = {.ctx = w, .read = replay};
@@ -133,7 +124,7 @@ static inline int set_up(void **state)
 	return 0;
 }
 
-static inline int tear_down(void **state)
+static int tear_down(void **state)
 {
 	struct world *w = *state;
 
@@ -147,7 +138,7 @@ static inline int tear_down(void **state)
 	return 0;
 }
 
-static inline void add(struct world *w, bool walks, bool steps)
+static void add(struct world *w, bool walks, bool steps)
 {
 	struct gpc_pull_collector c = {.name = "test",
 				       .self = w,
@@ -162,7 +153,7 @@ static inline void add(struct world *w, bool walks, bool steps)
 }
 
 /* Registers by name: which is where follows from asm/perf_regs.h. */
-static inline void registers(uint64_t *values, uint64_t pc, uint64_t sp, uint64_t fp)
+static void registers(uint64_t *values, uint64_t pc, uint64_t sp, uint64_t fp)
 {
 #ifdef __x86_64__
 	values[8] = pc;
@@ -175,8 +166,7 @@ static inline void registers(uint64_t *values, uint64_t pc, uint64_t sp, uint64_
 #endif
 }
 
-static inline void make_sample(struct world *w, uint64_t time, uint32_t tid, uint64_t pc,
-			       uint64_t fp)
+static void make_sample(struct world *w, uint64_t time, uint32_t tid, uint64_t pc, uint64_t fp)
 {
 	const uint64_t ips[] = {(uint64_t)PERF_CONTEXT_KERNEL,
 				UINT64_C(0xffffffff80000001),
@@ -198,27 +188,28 @@ static inline void make_sample(struct world *w, uint64_t time, uint32_t tid, uin
 	rec_end(&w->record);
 }
 
-static inline bool pull_made(struct world *w)
+static bool pull_made(struct world *w)
 {
 	return gpc_pulls_pull(w->pulls, 0, w->record.words, w->record.n, &w->format, &w->ret);
 }
 
-static inline bool pull_aged(struct world *w, uint64_t age_ns)
+static bool pull_aged(struct world *w, uint64_t age_ns)
 {
 	make_sample(w, gpc_now_ns() - age_ns, PID, 0x1001, 0);
 	return pull_made(w);
 }
 
-static inline bool pull(struct world *w)
+static bool pull(struct world *w)
 {
 	return pull_aged(w, 0);
 }
 
-static inline struct gpc_pull_stats stats(struct world *w)
+static struct gpc_pull_stats stats(struct world *w)
 {
 	struct gpc_pull_stats s;
 
 	gpc_pulls_stats(w->pulls, &s);
 	return s;
 }
+
 #endif

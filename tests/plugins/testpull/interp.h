@@ -2,8 +2,8 @@
 /* The interpreter's memory, as its collector (tests/plugins/testpull) reads it:
  * a table of threads behind the symbol interp_threads, each with the heap frame
  * that it executes. */
-#ifndef WORKLOADS_INTERP_H
-#define WORKLOADS_INTERP_H
+#ifndef GPC_TESTPULL_INTERP_H
+#define GPC_TESTPULL_INTERP_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where anon.c's generated functions lie in their page. */
-#ifndef WORKLOADS_ANON_H
-#define WORKLOADS_ANON_H
+#ifndef GPC_TESTPULL_ANON_H
+#define GPC_TESTPULL_ANON_H
 
 #define ANON_CALL    0
 #define ANON_CLOBBER 64
