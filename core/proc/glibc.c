@@ -71,7 +71,7 @@ static gpc_status find_lists(struct gpc_target_threads *th, const struct gpc_mod
 	autoclose int fd = -1;
 	struct gpc_module_file ld;
 	struct gpc_place global, used;
-	uint64_t offset;
+	uint64_t offset = 0;
 
 	if (offset_of(th, libc, "rtld_global__dl_stack_used", &offset, NULL) < 0) {
 		gpc_try(gpc_module_symbol(libc, "__stack_user", &global, err));

@@ -11,6 +11,7 @@ import threading
 
 LOOKUP, GETATTR, OPEN, READ, RELEASE, FLUSH, INIT, INTERRUPT = 1, 3, 14, 15, 18, 25, 26, 36
 OPENDIR, FORGET, ACCESS, GETXATTR = 27, 2, 34, 22
+MNT_FORCE, MNT_DETACH = 1, 2
 NO_REPLY = (FORGET, INTERRUPT, READ)
 HEAD_IN, HEAD_OUT = struct.Struct("=IIQQIIIHH"), struct.Struct("=IiQ")
 NAME = b"file"
@@ -72,6 +73,8 @@ class HangingFile:
         return -2 if op == LOOKUP else -38, b""
 
     def end(self):
-        """Closing the device ends all waits with an error."""
-        self.libc.umount2(str(self.folder).encode(), 2)
+        """Ends all waits with an error."""
+        for flag in (MNT_FORCE, MNT_DETACH):
+            self.libc.umount2(str(self.folder).encode(), flag)
+        self.thread.join(10)
         os.close(self.device)

@@ -62,6 +62,11 @@ class PullRun(Run):
         for file in self.files:
             file.close()
 
+    def is_reading(self):
+        """Have its reader threads begun?"""
+        names = pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/comm")
+        return any(n.read_text() == "gpc-reader\n" for n in names)
+
     def readers(self):
         """What the last whole profile says of the readers."""
         return self.profiles[-1].header["gprofiler_core"]["readers"]

@@ -213,14 +213,15 @@ def test_killed_while_it_is_read(stage):
     raw = stage.folder / "raw"
     programs = [stage.interp(levels=10, threads=4) for _ in range(3)]
     run = stage.run(f"debug-raw-records={raw}", windows=2, seconds=4, frequency=499)
+    wait_until(run.is_reading)
     for program in programs:
-        wait_for_time(run, 1.5)
+        wait_for_time(run, 1)
         program.end()
     run.finish(60)
     for program in programs:
         check_totals(run, raw, program.pid)
     verdict = judge_interp(stacks_of(run.profiles[0], programs[2].pid))
-    assert verdict.joined > 0 and verdict.wrong <= verdict.n * EDGES
+    check(verdict, n=50, joined=0.2, exact=0.2)
 
 
 # ---- reads that hang --------------------------------------------------------------------------
@@ -287,7 +288,7 @@ def test_a_page_that_userfaultfd_owes(stage):
     """That is an error at once, not a wait."""
     program = stage.interp(levels=3, owed=1)
     run, verdict = trouble(stage, "read", program=program)
-    assert run.readers()["failed"] == run.readers()["asked"] > 50
+    assert run.readers()["failed"] >= verdict.n > 50
     assert verdict.native == verdict.n
     assert "hangs" not in run.log
 
