@@ -43,6 +43,8 @@ static gpc_status read_layout(struct gpc_target_threads *th, const struct gpc_mo
 	gpc_try(offset_of(th, libc, "link_map_l_tls_modid", &th->modid, err));
 	gpc_try(described(th, libc, "dtv_dtv", dtv, err));
 	th->dtv_stride = dtv[0] / 8;
+	/* The element before the vector counts it (glibc/elf/dl-tls.c). */
+	th->dtv_count = -(int64_t)th->dtv_stride;
 	if (!th->dtv_stride || th->dtv_stride > 64)
 		return gpc_err_set(err, GPC_E_CORRUPT, "impossible thread vector");
 	return GPC_OK;

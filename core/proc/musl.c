@@ -2,6 +2,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "proc/target.h"
 #include "proc/target_threads_impl.h"
 
 /* struct pthread of musl 1.1.16 and later on 64-bit machines whose thread
@@ -18,27 +19,83 @@ static const struct gpc_map *map_at(const struct gpc_target *t, uint32_t k)
 						      (size_t)k * t->map_stride);
 }
 
-static bool is_libc(const char *path)
+#define PIECE_MAX (1u << 20)  /* of one mapping */
+#define LOOK_MAX  (64u << 20) /* of all */
+
+/* A program with few thread-local variables keeps the struct that the dynamic
+ * linker began with; one with many gets another, and the first stays behind as it
+ * was: alone, without blocks of variables. */
+static bool is_in_use(struct gpc_target_threads *th, uint64_t at)
 {
-	return strstr(path, "/ld-musl-") || strstr(path, "/libc.musl-");
+	uint64_t next, dtv, n;
+
+	if (gpc_target_threads_read_word(th, at + NEXT, &next, NULL) < 0 ||
+	    gpc_target_threads_read_word(th, at + DTV, &dtv, NULL) < 0 ||
+	    gpc_target_threads_read_word(th, dtv, &n, NULL) < 0)
+		return false;
+	return next != at || n > 0;
 }
 
-/* The main thread's struct lies in the library's own data: a word that points to
- * itself, with the process's number in its place. */
-static bool scan(struct gpc_target_threads *th, const struct gpc_map *m)
+/* The main thread's struct: a word that points to itself, with the process's
+ * number in its place. True when it is in use; one that is not is kept for the
+ * case that there is no other. */
+static bool look(struct gpc_target_threads *th, uint64_t from, uint64_t to)
 {
 	uint64_t block[512];
 
-	for (uint64_t at = m->start; at + sizeof block <= m->end; at += sizeof block - TID - 8) {
-		if (gpc_target_threads_read(th, at, block, sizeof block, NULL) < 0)
+	for (uint64_t at = from; at + TID + 8 <= to; at += sizeof block - TID - 8) {
+		size_t n = to - at < sizeof block ? (size_t)(to - at) : sizeof block;
+
+		if (gpc_target_threads_read(th, at, block, n, NULL) < 0)
 			return false;
-		for (size_t i = 0; i + TID / 8 < 512; i++) {
-			if (block[i] != at + i * 8 ||
-			    (int32_t)block[i + TID / 8] != th->target->ns_pid)
-				continue;
-			th->first = block[i];
-			return true;
+		for (size_t i = 0; i + TID / 8 < n / 8; i++) {
+			bool is_self = block[i] == at + i * 8 &&
+				       (int32_t)block[i + TID / 8] == th->target->ns_pid;
+			bool is_used = is_self && is_in_use(th, block[i]);
+
+			if (is_used || (is_self && !th->first))
+				th->first = block[i];
+			if (is_used)
+				return true;
 		}
+	}
+	return false;
+}
+
+/* The library's data, and the zeroed part behind it. */
+static bool look_near(struct gpc_target_threads *th, bool *is_musl)
+{
+	bool is_near = false;
+
+	for (uint32_t k = 0; k < th->target->n_maps; k++) {
+		const struct gpc_map *m = map_at(th->target, k);
+		bool is_libc = gpc_libc_of_file(m->path) == GPC_LIBC_MUSL;
+
+		*is_musl |= is_libc;
+		is_near = is_libc || (is_near && !m->path[0]);
+		if (is_near && m->prot & GPC_MAP_WRITE && look(th, m->start, m->end))
+			return true;
+	}
+	return false;
+}
+
+/* The allocator's memory, as it was when the program began: mappings grow
+ * downwards, the heap upwards. */
+static bool look_far(struct gpc_target_threads *th)
+{
+	uint64_t left = LOOK_MAX;
+
+	for (uint32_t k = th->target->n_maps; k-- > 0 && left;) {
+		const struct gpc_map *m = map_at(th->target, k);
+		uint64_t n = m->end - m->start < PIECE_MAX ? m->end - m->start : PIECE_MAX;
+		bool is_heap = strcmp(m->path, "[heap]") == 0;
+
+		if (!(m->prot & GPC_MAP_WRITE) || m->path[0] == '/' || (*m->path && !is_heap))
+			continue;
+		n = n < left ? n : left;
+		left -= n;
+		if (is_heap ? look(th, m->start, m->start + n) : look(th, m->end - n, m->end))
+			return true;
 	}
 	return false;
 }
@@ -46,7 +103,7 @@ static bool scan(struct gpc_target_threads *th, const struct gpc_map *m)
 static gpc_status musl_open(struct gpc_target_threads *th, struct gpc_err *err)
 {
 	const struct gpc_target *t = th->target;
-	bool is_near = false;
+	bool is_musl = false;
 
 	if (t->machine != EM_X86_64)
 		return gpc_err_set(err, GPC_E_UNSUPPORTED,
@@ -54,15 +111,13 @@ static gpc_status musl_open(struct gpc_target_threads *th, struct gpc_err *err)
 	th->tid = TID;
 	th->dtv = DTV;
 	th->dtv_stride = 8;
-	for (uint32_t k = 0; k < t->n_maps; k++) {
-		const struct gpc_map *m = map_at(t, k);
-
-		/* The library's data, and the zeroed part behind it. */
-		is_near = is_libc(m->path) || (is_near && !m->path[0]);
-		if (is_near && m->prot & GPC_MAP_WRITE && scan(th, m))
-			return GPC_OK;
-	}
-	return gpc_err_set(err, GPC_E_UNSUPPORTED, "process %d uses neither glibc nor musl",
+	th->dtv_count = 0;
+	th->first = 0;
+	if (look_near(th, &is_musl) || (is_musl && look_far(th)) || th->first)
+		return GPC_OK;
+	return gpc_err_set(err, GPC_E_UNSUPPORTED,
+			   is_musl ? "process %d: threads of this musl are not as they should be"
+				   : "process %d uses neither glibc nor musl",
 			   t->pid);
 }
 

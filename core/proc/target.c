@@ -114,19 +114,29 @@ static void read_exe(struct gpc_target_view *v, int procfd)
 		v->target.machine = (uint16_t)(head[18] | head[19] << 8);
 }
 
+/* glibc's libc.so is a text for the linker, which nobody maps: a libc.so that is
+ * mapped is musl, under the name that it has without a distribution's links. */
+uint8_t gpc_libc_of_file(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	if (!name)
+		return GPC_LIBC_NONE;
+	if (strncmp(name, "/libc.so.6", 10) == 0 || strncmp(name, "/libc-2.", 8) == 0)
+		return GPC_LIBC_GLIBC;
+	if (strncmp(name, "/ld-musl-", 9) == 0 || strncmp(name, "/libc.musl-", 11) == 0 ||
+	    strcmp(name, "/libc.so") == 0)
+		return GPC_LIBC_MUSL;
+	return GPC_LIBC_NONE;
+}
+
 static uint8_t libc_of(const struct gpc_target *t)
 {
-	for (uint32_t i = 0; i < t->n_maps; i++) {
-		const char *name = strrchr(t->maps[i].path, '/');
+	uint8_t libc = GPC_LIBC_NONE;
 
-		if (!name)
-			continue;
-		if (strncmp(name, "/libc.so.6", 10) == 0 || strncmp(name, "/libc-2.", 8) == 0)
-			return 1;
-		if (strncmp(name, "/ld-musl-", 9) == 0 || strncmp(name, "/libc.musl-", 11) == 0)
-			return 2;
-	}
-	return 0;
+	for (uint32_t i = 0; i < t->n_maps && !libc; i++)
+		libc = gpc_libc_of_file(t->maps[i].path);
+	return libc;
 }
 
 gpc_status gpc_target_read(const struct gpc_target_id *id, struct gpc_target_view **ret,

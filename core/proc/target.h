@@ -20,6 +20,10 @@ struct gpc_target_view {
 	int64_t exe_mtime_ns;
 };
 
+enum { GPC_LIBC_NONE, GPC_LIBC_GLIBC, GPC_LIBC_MUSL }; /* gpc_target.libc */
+/* Which C library a mapped file is, by its name. */
+uint8_t gpc_libc_of_file(const char *path);
+
 struct gpc_target_id {
 	int32_t pid;
 	uint64_t id;

@@ -143,11 +143,15 @@ gpc_status gpc_target_threads_address(struct gpc_target_threads *th,
 				      const struct gpc_tls_variable *var, uint64_t thread_pointer,
 				      uint64_t *ret, struct gpc_err *err)
 {
-	uint64_t dtv, block;
+	uint64_t dtv, n, block = 0;
 
 	gpc_try(gpc_target_threads_read_word(th, thread_pointer - th->pointer_bias + th->dtv, &dtv,
 					     err));
-	gpc_try(gpc_target_threads_read_word(th, dtv + var->module * th->dtv_stride, &block, err));
+	/* A thread that was there before the module may have no room for it yet. */
+	gpc_try(gpc_target_threads_read_word(th, dtv + (uint64_t)th->dtv_count, &n, err));
+	if (var->module <= n)
+		gpc_try(gpc_target_threads_read_word(th, dtv + var->module * th->dtv_stride, &block,
+						     err));
 	/* glibc writes -1 where a block was not made yet; musl, 0. */
 	if (!block || block == UINT64_MAX)
 		return gpc_err_set(err, GPC_E_GONE, "the thread has not used the module yet");

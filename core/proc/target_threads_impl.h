@@ -25,6 +25,7 @@ struct gpc_target_threads {
 	const struct gpc_libc *libc;
 	/* Offsets in struct pthread, which pthread_t points to. */
 	uint64_t tid, dtv, dtv_stride, list;
+	int64_t dtv_count;     /* in a thread's vector: the number of modules it has room for */
 	uint64_t pointer_bias; /* the thread pointer is struct pthread plus this */
 	uint64_t modid;        /* in struct link_map */
 	uint64_t lists[2];     /* glibc: heads of the lists of threads */
