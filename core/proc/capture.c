@@ -125,9 +125,12 @@ static void read_registers(int taskfd, int32_t tid, struct gpc_mem_image_thread 
 	ret->sp = sp;
 }
 
-static gpc_status list_threads(const struct gpc_target *t, void *list_, struct gpc_err *err)
+struct threads {
+	vec(struct gpc_mem_image_thread) list;
+};
+
+static gpc_status list_threads(const struct gpc_target *t, struct threads *ret, struct gpc_err *err)
 {
-	vec(struct gpc_mem_image_thread) *list = list_;
 	char path[40];
 	autoclose int taskfd = -1;
 	autodir DIR *dir = NULL;
@@ -148,7 +151,7 @@ static gpc_status list_threads(const struct gpc_target *t, void *list_, struct g
 		th.state = stat.state;
 		th.ns_tid = gpc_ns_pid(th.tid);
 		read_registers(taskfd, th.tid, &th);
-		if (!vec_push(list, th))
+		if (!vec_push(&ret->list, th))
 			return gpc_err_nomem(err);
 	}
 	return GPC_OK;
@@ -157,13 +160,13 @@ static gpc_status list_threads(const struct gpc_target *t, void *list_, struct g
 static gpc_status pack_threads(msgpack_packer *pk, const struct gpc_target *t, uint32_t *ret,
 			       struct gpc_err *err)
 {
-	vec(struct gpc_mem_image_thread) list = {0};
-	gpc_status st = list_threads(t, &list, err);
+	struct threads threads = {0};
+	gpc_status st = list_threads(t, &threads, err);
 
 	pack_text(pk, "threads");
-	msgpack_pack_array(pk, list.n);
-	for (size_t i = 0; i < list.n; i++) {
-		const struct gpc_mem_image_thread *th = &list.at[i];
+	msgpack_pack_array(pk, threads.list.n);
+	for (size_t i = 0; i < threads.list.n; i++) {
+		const struct gpc_mem_image_thread *th = &threads.list.at[i];
 		char state[2] = {th->state, '\0'};
 
 		msgpack_pack_map(pk, 6);
@@ -174,8 +177,8 @@ static gpc_status pack_threads(msgpack_packer *pk, const struct gpc_target *t, u
 		pack_number(pk, "pc", th->pc);
 		pack_number(pk, "sp", th->sp);
 	}
-	*ret = (uint32_t)list.n;
-	vec_deinit(&list);
+	*ret = (uint32_t)threads.list.n;
+	vec_deinit(&threads.list);
 	return st;
 }
 
@@ -201,11 +204,14 @@ static gpc_status pack_head(msgpack_packer *pk, const struct gpc_capture *c,
 	return pack_threads(pk, t, &facts->threads, err);
 }
 
-/* Mappings of devices and of the kernel's own pages are not memory. */
+/* Mappings of devices and of the kernel's own pages are not memory. What is
+ * shared without a file is named after /dev/zero. */
 static bool is_memory(const struct gpc_map *m)
 {
-	return m->prot & GPC_MAP_READ && strncmp(m->path, "[v", 2) != 0 &&
-	       strncmp(m->path, "/dev/", 5) != 0;
+	bool is_device = strncmp(m->path, "/dev/", 5) == 0 &&
+			 strncmp(m->path, "/dev/shm/", 9) != 0 && strcmp(m->path, "/dev/zero") != 0;
+
+	return m->prot & GPC_MAP_READ && strncmp(m->path, "[v", 2) != 0 && !is_device;
 }
 
 static void pack_memory(msgpack_packer *pk, const struct gpc_capture *c, const struct gpc_map *m,
@@ -266,6 +272,7 @@ gpc_status gpc_mem_image_capture(const struct gpc_capture *c, const char *path,
 		st = gpc_err_sys(err, "create %s", path);
 	} else {
 		ZSTD_CCtx_setParameter(o->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+		ZSTD_CCtx_setParameter(o->zstd, ZSTD_c_checksumFlag, 1);
 		st = pack_all(o, c, &facts);
 		if (st < 0)
 			unlink(path);

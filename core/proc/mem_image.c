@@ -29,6 +29,11 @@ struct gpc_mem_image {
 	const char *stacks;
 	uint64_t bytes, max_bytes;
 	bool has_head, has_end;
+	struct token { /* of MessagePack, as far as it was seen */
+		uint8_t head[5];
+		uint8_t n;
+		uint64_t skip; /* bytes of its value that are to come */
+	} token;
 };
 
 void gpc_mem_image_free(struct gpc_mem_image *i)
@@ -189,6 +194,65 @@ static gpc_status take_object(struct gpc_mem_image *i, const msgpack_object *o, 
 			  : gpc_err_set(err, GPC_E_CORRUPT, "the image has an unknown part");
 }
 
+/* ---- counts -------------------------------------------------------------------------------- */
+
+/* The unpacker makes room for all elements that a list or a map promises, which
+ * five bytes can make 96 GiB: so promises are looked at before it sees them. */
+
+/* For the types 0xc4 to 0xdf: bytes that tell a length, bytes beside that. */
+static const uint8_t shapes[][2] = {
+	{1, 0}, {2, 0}, {4, 0}, {1, 1}, {2, 1},  {4, 1},                 /* bin, ext */
+	{0, 4}, {0, 8}, {0, 1}, {0, 2}, {0, 4},  {0, 8},                 /* float, uint */
+	{0, 1}, {0, 2}, {0, 4}, {0, 8},                                  /* int */
+	{0, 2}, {0, 3}, {0, 5}, {0, 9}, {0, 17}, {1, 0}, {2, 0}, {4, 0}, /* fixext, str */
+	{2, 0}, {4, 0}, {2, 0}, {4, 0},                                  /* array, map */
+};
+#define SHAPED      0xc4
+#define FIRST_ARRAY 0xdc
+#define LAST_MAP    0xdf
+
+/* True when the token was read as far as its value. */
+static bool token_is_full(const struct token *t)
+{
+	uint8_t type = t->head[0];
+
+	return type < SHAPED || type > LAST_MAP || t->n == 1 + shapes[type - SHAPED][0];
+}
+
+static bool begin_value(struct token *t)
+{
+	uint8_t type = t->head[0];
+	uint64_t told = 0;
+
+	for (uint8_t k = 1; k < t->n; k++)
+		told = told << 8 | t->head[k];
+	t->n = 0;
+	t->skip = 0;
+	if (type >= FIRST_ARRAY && type <= LAST_MAP)
+		return told <= LIST_MAX;
+	if (type >= SHAPED && type < FIRST_ARRAY)
+		t->skip = told + shapes[type - SHAPED][1];
+	else if (type >= 0xa0 && type < 0xc0)
+		t->skip = type & 31;
+	return true;
+}
+
+static bool are_counts_possible(struct token *t, const uint8_t *bytes, size_t n)
+{
+	for (size_t at = 0; at < n;) {
+		uint64_t skip = t->skip < n - at ? t->skip : n - at;
+
+		t->skip -= skip;
+		at += skip;
+		if (skip || at == n)
+			continue;
+		t->head[t->n++] = bytes[at++];
+		if (token_is_full(t) && !begin_value(t))
+			return false;
+	}
+	return true;
+}
+
 /* ---- the stream ---------------------------------------------------------------------------- */
 
 static gpc_status take_ready(struct gpc_mem_image *i, msgpack_unpacker *u, struct gpc_err *err)
@@ -212,6 +276,9 @@ static gpc_status take_ready(struct gpc_mem_image *i, msgpack_unpacker *u, struc
 static gpc_status feed(struct gpc_mem_image *i, msgpack_unpacker *u, const void *bytes, size_t n,
 		       struct gpc_err *err)
 {
+	if (!are_counts_possible(&i->token, bytes, n))
+		return gpc_err_set(err, GPC_E_CORRUPT, "the image has a list of more than %d",
+				   LIST_MAX);
 	/* One object that does not end would be kept for ever. */
 	if (msgpack_unpacker_message_size(u) > i->max_bytes + (64u << 20))
 		return gpc_err_set(err, GPC_E_BUDGET, "a part of the image is too large");
@@ -230,28 +297,47 @@ static gpc_status finish(struct gpc_mem_image *i, struct gpc_mem_image **ret, st
 	return GPC_OK;
 }
 
+/* All that a piece of the file becomes; *left 0: the file may end here. */
+static gpc_status inflate_piece(struct gpc_mem_image *i, msgpack_unpacker *u, ZSTD_DCtx *zstd,
+				ZSTD_inBuffer *in, size_t *left, struct gpc_err *err)
+{
+	char to[32768];
+	ZSTD_outBuffer out = {to, sizeof to, sizeof to};
+
+	/* A full buffer: there may be more, though all of the piece was taken. */
+	while (in->pos < in->size || (out.pos == out.size && *left)) {
+		size_t before = in->pos;
+
+		out.pos = 0;
+		*left = ZSTD_decompressStream(zstd, &out, in);
+		if (ZSTD_isError(*left))
+			return gpc_err_set(err, GPC_E_CORRUPT, "zstd: %s",
+					   ZSTD_getErrorName(*left));
+		gpc_try(feed(i, u, to, out.pos, err));
+		if (!out.pos && in->pos == before)
+			break;
+	}
+	return GPC_OK;
+}
+
 static gpc_status decompress(struct gpc_mem_image *i, int fd, msgpack_unpacker *u,
 			     struct gpc_err *err)
 {
 	ZSTD_DCtx *zstd = ZSTD_createDCtx();
-	autofree char *from = malloc(65536), *to = malloc(131072);
-	gpc_status st = zstd && from && to ? GPC_OK : gpc_err_nomem(err);
+	autofree char *from = malloc(65536);
+	gpc_status st = zstd && from ? GPC_OK : gpc_err_nomem(err);
+	size_t left = 1;
 	ssize_t n = 0;
 
 	while (st == GPC_OK && (n = read(fd, from, 65536)) > 0) {
 		ZSTD_inBuffer in = {from, (size_t)n, 0};
 
-		while (st == GPC_OK && in.pos < in.size) {
-			ZSTD_outBuffer out = {to, 131072, 0};
-			size_t left = ZSTD_decompressStream(zstd, &out, &in);
-
-			st = ZSTD_isError(left) ? gpc_err_set(err, GPC_E_CORRUPT, "zstd: %s",
-							      ZSTD_getErrorName(left))
-						: feed(i, u, to, out.pos, err);
-		}
+		st = inflate_piece(i, u, zstd, &in, &left, err);
 	}
 	if (st == GPC_OK && n < 0)
 		st = gpc_err_sys(err, "read");
+	if (st == GPC_OK && left)
+		st = gpc_err_set(err, GPC_E_CORRUPT, "the image ends too early");
 	ZSTD_freeDCtx(zstd);
 	return st;
 }
