@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proc/modules.h"
 
+#include <elf.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,7 +144,8 @@ gpc_status gpc_module_search(const struct gpc_module_file *m, const char *sectio
 		return gpc_err_set(err, GPC_E_CONFIG, "%zu bytes cannot be searched for", n);
 	gpc_try(image_init(m, &i, err));
 	s = gpc_elf_section_named(&i.elf, section);
-	if (!s || !s->addr)
+	/* .bss has a size, but no bytes in the file. */
+	if (!s || !s->addr || s->type == SHT_NOBITS)
 		return gpc_err_set(err, GPC_E_GONE, "%s has no section %s", m->path, section);
 	for (uint64_t at = 0; at + n <= s->size && at < SEARCH_MAX; at += step) {
 		uint64_t left = s->size - at;

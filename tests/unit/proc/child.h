@@ -76,7 +76,7 @@ static inline void child_end(pid_t pid)
 /* Copies a file; the copy can be run. */
 static inline int child_copy(const char *from, const char *to)
 {
-	char command[300];
+	char command[800];
 
 	snprintf(command, sizeof command, "cp '%s' '%s' && chmod 755 '%s'", from, to, to);
 	return system(command);
