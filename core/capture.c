@@ -24,7 +24,11 @@ GPC_EXPORT gpc_status gpc_core_capture(struct gpc_core *core, int32_t pid, const
 		return gpc_err_set(err, GPC_E_PERM,
 				   "capture reads all memory of a process: run it as root");
 	gpc_try(gpc_target_read(&id, &view, err));
-	st = gpc_mem_new(4, NULL, &mem, err);
+	st = view->target.n_maps ? gpc_mem_new(4, NULL, &mem, err)
+				 : gpc_err_set(err, GPC_E_UNSUPPORTED,
+					       "process %d is a kernel thread: it has no memory of "
+					       "its own",
+					       pid);
 	if (st == GPC_OK) {
 		struct gpc_capture c = {.target = &view->target,
 					.mem = mem,
@@ -36,8 +40,7 @@ GPC_EXPORT gpc_status gpc_core_capture(struct gpc_core *core, int32_t pid, const
 	if (st == GPC_OK)
 		fprintf(out,
 			"%s: process %d (%s), %u mappings, %u threads, %llu MiB of memory (%llu "
-			"KiB "
-			"could not be read)\n"
+			"KiB left out)\n"
 			"It holds whatever the process held, secrets too: keep it to yourself.\n",
 			path, pid, view->target.comm, facts.mappings, facts.threads,
 			(unsigned long long)(facts.bytes >> 20),

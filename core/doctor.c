@@ -19,6 +19,7 @@
 #include "plugin/needs.h"
 #include "proc/modules.h"
 #include "proc/root.h"
+#include "proc/stat.h"
 
 #define ANSWER_NS (10 * GPC_SECOND_NS) /* for claim and attach */
 
@@ -35,10 +36,22 @@ static bool is_same_ns(int32_t pid, const char *name)
 	return stat(path, &a) == 0 && stat(ours, &b) == 0 && a.st_ino == b.st_ino;
 }
 
+static bool is_kernel_thread(const struct gpc_target *t)
+{
+	return !t->n_maps && !*t->exe;
+}
+
 static void tell_process(const struct gpc_target *t, FILE *out)
 {
+	if (is_kernel_thread(t)) {
+		fprintf(out,
+			"process %d (%s), a kernel thread: it has no code of its own, only kernel "
+			"functions show\n",
+			t->pid, t->comm);
+		return;
+	}
 	fprintf(out, "process %d (%s), user %u, %s\n", t->pid, t->comm, t->uid,
-		*t->exe ? t->exe : "no executable: a kernel thread");
+		*t->exe ? t->exe : "an executable that cannot be seen");
 	if (!is_same_ns(t->pid, "pid"))
 		fprintf(out, "  in a pid namespace of its own, as number %d\n", t->ns_pid);
 	if (!is_same_ns(t->pid, "mnt"))
@@ -52,20 +65,10 @@ static void tell_process(const struct gpc_target *t, FILE *out)
 
 /* ---- rights ------------------------------------------------------------------------- */
 
-static void tell_memory(struct gpc_core *core, const struct gpc_target *t, FILE *out)
+static void tell_ptrace(FILE *out)
 {
-	uint8_t byte;
-	int64_t n = t->n_maps ? gpc_mem_read(gpc_sampler_mem(core->sampler), t->id, t->pid,
-					     t->maps[0].start, &byte, 1)
-			      : GPC_E_GONE;
 	char scope[16];
 
-	if (n == 1) {
-		fprintf(out, "  its memory can be read\n");
-		return;
-	}
-	fprintf(out, "  its memory cannot be read (%s): runtimes show as native code\n",
-		gpc_status_name((gpc_status)n));
 	if (gpc_read_small(AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope) >
 		    0 &&
 	    atoi(scope) > 0)
@@ -73,6 +76,22 @@ static void tell_memory(struct gpc_core *core, const struct gpc_target *t, FILE 
 			atoi(scope), atoi(scope) > 2 ? ", and at 3 even that does not help" : "");
 	else
 		fprintf(out, "    run as root, or with CAP_SYS_PTRACE\n");
+}
+
+static void tell_memory(struct gpc_core *core, const struct gpc_target *t, FILE *out)
+{
+	uint8_t byte;
+	int64_t n = t->n_maps ? gpc_mem_read(gpc_sampler_mem(core->sampler), t->id, t->pid,
+					     t->maps[0].start, &byte, 1)
+			      : GPC_E_GONE;
+
+	if (n == 1) {
+		fprintf(out, "  its memory can be read\n");
+		return;
+	}
+	fprintf(out, "  its memory cannot be read (%s): runtimes show as native code\n",
+		gpc_status_name((gpc_status)n));
+	tell_ptrace(out);
 }
 
 static void tell_rights(struct gpc_core *core, FILE *out)
@@ -89,6 +108,22 @@ static void tell_rights(struct gpc_core *core, FILE *out)
 	if (gpc_rights_meet(&rights, "CAP_SYSLOG") != GPC_NEED_MET)
 		fprintf(out, "  without CAP_SYSLOG kernel functions may have no names "
 			     "(kernel.kptr_restrict)\n");
+}
+
+/* The kernel shows a process's name to everybody, but not what it maps. */
+static gpc_status tell_denied(struct gpc_core *core, int32_t pid, FILE *out, struct gpc_err *err)
+{
+	struct gpc_proc_stat stat;
+
+	if (!gpc_proc_stat_read(core->proc_fd, pid, &stat))
+		return gpc_err_set(err, GPC_E_GONE, "process %d has ended", pid);
+	fprintf(out, "process %d (%s), not ours\n", pid, stat.comm);
+	fprintf(out,
+		"  what it maps cannot be seen (%s): neither its functions nor its runtime show\n",
+		err ? err->text : gpc_status_name(GPC_E_PERM));
+	tell_ptrace(out);
+	tell_rights(core, out);
+	return GPC_OK;
 }
 
 /* ---- native code ---------------------------------------------------------------------- */
@@ -254,9 +289,16 @@ GPC_EXPORT gpc_status gpc_core_doctor(struct gpc_core *core, int32_t pid, FILE *
 	struct gpc_target_view *view;
 	gpc_status st;
 
-	gpc_try(gpc_target_read(&id, &view, err));
+	st = gpc_target_read(&id, &view, err);
+	if (st == GPC_E_PERM)
+		return tell_denied(core, pid, out, err);
+	if (st < 0)
+		return st;
 	st = gpc_core_start_runtimes(core, err);
-	if (st == GPC_OK) {
+	if (st == GPC_OK && is_kernel_thread(&view->target)) {
+		tell_process(&view->target, out);
+		tell_rights(core, out);
+	} else if (st == GPC_OK) {
 		tell_process(&view->target, out);
 		tell_memory(core, &view->target, out);
 		tell_rights(core, out);
