@@ -160,7 +160,7 @@ static void tell_file(const struct gpc_target *t, const struct gpc_map *m, FILE 
 		return;
 	}
 	n = functions_of(fd, &has_symtab);
-	fprintf(out, "  %s: %zu functions have names%s\n", m->path, n,
+	fprintf(out, "  %s: %zu names of functions%s\n", m->path, n,
 		has_symtab ? ""
 		: n        ? " (stripped: exported ones only)"
 			   : " (stripped)");
