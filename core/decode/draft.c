@@ -130,7 +130,7 @@ gpc_status gpc_draft_push(struct gpc_draft *d, gpc_frame frame, struct gpc_err *
 static gpc_status push_unknown(struct gpc_draft *d, struct gpc_err *err)
 {
 	struct gpc_frame_entry entry = {0};
-	gpc_frame frame;
+	gpc_frame frame = 0;
 
 	gpc_try(gpc_draft_frame(d, (struct gpc_draft_text){"[unknown]", 9}, &entry, &frame, err));
 	return gpc_draft_push(d, frame, err);

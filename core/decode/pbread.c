@@ -43,7 +43,7 @@ static gpc_status read_fixed(struct gpc_pbread *r, size_t n, uint64_t *ret, stru
 
 static gpc_status read_bytes(struct gpc_pbread *r, struct gpc_pbread *ret, struct gpc_err *err)
 {
-	uint64_t n;
+	uint64_t n = 0;
 
 	gpc_try(read_varint(r, &n, err));
 	if (n > (uint64_t)(r->end - r->at))
@@ -55,7 +55,7 @@ static gpc_status read_bytes(struct gpc_pbread *r, struct gpc_pbread *ret, struc
 
 gpc_status gpc_pbread_next(struct gpc_pbread *r, struct gpc_pbfield *ret, struct gpc_err *err)
 {
-	uint64_t key;
+	uint64_t key = 0;
 
 	if (r->at == r->end)
 		return 0;

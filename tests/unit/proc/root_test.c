@@ -207,16 +207,23 @@ static void test_paths_of_our_own(void **state)
 static int first_of_its_kind(void *arg)
 {
 	const int *out = arg;
+	int ready[2];
+	char byte = 0;
 	pid_t pid;
 
-	if (unshare(CLONE_NEWPID) < 0)
+	if (pipe(ready) < 0 || unshare(CLONE_NEWPID) < 0)
 		return 1;
 	pid = fork();
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		/* Who is killed before this leaves it behind. */
+		if (write(ready[1], &byte, 1) != 1)
+			_exit(1);
 		for (;;)
 			pause();
 	}
+	if (read(ready[0], &byte, 1) != 1)
+		return 1;
 	return write(out[1], &pid, sizeof pid) == sizeof pid ? 0 : 2;
 }
 
