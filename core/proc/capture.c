@@ -17,6 +17,7 @@
 #include "proc/stat.h"
 
 #define CHUNK      65536
+#define PAGE       4096 /* or a part of one */
 #define STACKS_MAX (16u << 20)
 #define ZSTD_LEVEL 3
 
@@ -214,19 +215,31 @@ static bool is_memory(const struct gpc_map *m)
 	return m->prot & GPC_MAP_READ && strncmp(m->path, "[v", 2) != 0 && !is_device;
 }
 
-static void pack_memory(msgpack_packer *pk, const struct gpc_capture *c, const struct gpc_map *m,
-			struct gpc_capture_facts *facts)
+/* A page that cannot be read (a guard, a file that was cut) does not hide those
+ * behind it. */
+static gpc_status pack_memory(msgpack_packer *pk, const struct gpc_capture *c,
+			      const struct gpc_map *m, struct gpc_capture_facts *facts,
+			      struct gpc_err *err)
 {
 	char block[CHUNK];
+	uint64_t step;
 
-	for (uint64_t at = m->start; at < m->end; at += sizeof block) {
+	for (uint64_t at = m->start; at < m->end; at += step) {
 		uint64_t want = m->end - at < sizeof block ? m->end - at : sizeof block;
-		int64_t got = -1;
+		int64_t got;
 
-		if (facts->bytes + want <= c->max_bytes)
-			got = gpc_mem_read(c->mem, c->target->id, c->target->pid, at, block, want);
+		step = want;
+		if (facts->bytes + want > c->max_bytes) {
+			facts->skipped_bytes += step;
+			continue;
+		}
+		got = gpc_mem_read(c->mem, c->target->id, c->target->pid, at, block, want);
+		if (got == GPC_E_GONE)
+			return gpc_err_set(err, GPC_E_GONE, "process %d ended while it was read",
+					   c->target->pid);
+		step = got > 0 ? (uint64_t)got : PAGE - at % PAGE;
 		if (got <= 0) {
-			facts->skipped_bytes += want;
+			facts->skipped_bytes += step;
 			continue;
 		}
 		msgpack_pack_map(pk, 2);
@@ -235,8 +248,8 @@ static void pack_memory(msgpack_packer *pk, const struct gpc_capture *c, const s
 		msgpack_pack_bin(pk, (size_t)got);
 		msgpack_pack_bin_body(pk, block, (size_t)got);
 		facts->bytes += (uint64_t)got;
-		facts->skipped_bytes += want - (uint64_t)got;
 	}
+	return GPC_OK;
 }
 
 static gpc_status pack_all(struct out *o, const struct gpc_capture *c,
@@ -248,7 +261,7 @@ static gpc_status pack_all(struct out *o, const struct gpc_capture *c,
 	gpc_try(pack_head(&pk, c, facts, o->err));
 	for (uint32_t k = 0; k < c->target->n_maps; k++)
 		if (is_memory(map_at(c->target, k)))
-			pack_memory(&pk, c, map_at(c->target, k), facts);
+			gpc_try(pack_memory(&pk, c, map_at(c->target, k), facts, o->err));
 	msgpack_pack_map(&pk, 1);
 	pack_number(&pk, "end", facts->bytes);
 	if (o->status == GPC_OK)

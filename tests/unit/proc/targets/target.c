@@ -89,6 +89,16 @@ static void *shared(size_t n)
 	return at;
 }
 
+/* Pages, one of which in the middle nobody can read, as guards of stacks may be
+ * (MADV_GUARD_INSTALL, Linux 6.13). */
+static void make_guarded(void)
+{
+	uint8_t *at = shared(64 * 4096);
+
+	memset(at, 'g', 64 * 4096);
+	madvise(at + 20 * 4096, 4096, 102);
+}
+
 int main(int argc, char **argv)
 {
 	static struct thread threads[THREADS_MAX];
@@ -104,6 +114,7 @@ int main(int argc, char **argv)
 	tell_block("heap", malloc(HEAP_BYTES), HEAP_BYTES, 1);
 	tell_block("shared", shared(HEAP_BYTES), HEAP_BYTES, 1);
 	tell_block("zeros", malloc(ZERO_BYTES), ZERO_BYTES, 0);
+	make_guarded();
 	pthread_barrier_init(&told, NULL, (unsigned)n + 1);
 	for (int i = 0; i < n; i++) {
 		threads[i].index = i;
