@@ -302,20 +302,16 @@ static gpc_status inflate_piece(struct gpc_mem_image *i, msgpack_unpacker *u, ZS
 				ZSTD_inBuffer *in, size_t *left, struct gpc_err *err)
 {
 	char to[32768];
-	ZSTD_outBuffer out = {to, sizeof to, sizeof to};
 
-	/* A full buffer: there may be more, though all of the piece was taken. */
-	while (in->pos < in->size || (out.pos == out.size && *left)) {
-		size_t before = in->pos;
+	/* zstd holds the last byte back until all that came before it was given. */
+	while (in->pos < in->size) {
+		ZSTD_outBuffer out = {to, sizeof to, 0};
 
-		out.pos = 0;
 		*left = ZSTD_decompressStream(zstd, &out, in);
 		if (ZSTD_isError(*left))
 			return gpc_err_set(err, GPC_E_CORRUPT, "zstd: %s",
 					   ZSTD_getErrorName(*left));
 		gpc_try(feed(i, u, to, out.pos, err));
-		if (!out.pos && in->pos == before)
-			break;
 	}
 	return GPC_OK;
 }

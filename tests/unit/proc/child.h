@@ -65,6 +65,27 @@ static inline pid_t child_exec(const char *path, char *const argv[])
 	return pid > 0 ? pid : 0;
 }
 
+/* Until a file whose path has this in it is mapped: after the exec the dynamic
+ * linker is still to run. */
+static inline int child_has_mapped(pid_t pid, const char *part)
+{
+	char path[40], line[600];
+	int found = 0;
+
+	snprintf(path, sizeof path, "/proc/%d/maps", pid);
+	for (int i = 0; i < 2000 && !found; i++) {
+		FILE *f = fopen(path, "r");
+
+		while (f && !found && fgets(line, sizeof line, f))
+			found = strstr(line, part) != NULL;
+		if (f)
+			fclose(f);
+		if (!found)
+			usleep(5000);
+	}
+	return found;
+}
+
 static inline void child_end(pid_t pid)
 {
 	if (pid <= 0)

@@ -180,8 +180,8 @@ static void test_counts_within_texts(void **state)
 	msgpack_sbuffer_destroy(&b);
 }
 
-/* A frame without a checksum, whose last block is much larger than what is read
- * at once: zstd takes all of the file before it has given all that was in it. */
+/* By another writer: a frame without a checksum, whose only block is much larger
+ * than what is taken at once. */
 static void test_large_last_block(void **state)
 {
 	static char zeros[100000], packed[65536], back[sizeof zeros];

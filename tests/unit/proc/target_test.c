@@ -49,11 +49,14 @@ static void test_a_program(void **state)
 	static const char expected[] = "odd name\0001000\0000";
 	char path[64];
 	pid_t pid = child_exec("/bin/sleep", argv);
-	struct gpc_target_view *v = read_view(pid);
-	const struct gpc_target *t = &v->target;
+	struct gpc_target_view *v;
+	const struct gpc_target *t;
 	struct stat exe;
 
 	(void)state;
+	assert_true(child_has_mapped(pid, "/libc.so"));
+	v = read_view(pid);
+	t = &v->target;
 	assert_int_equal(t->struct_size, sizeof *t);
 	assert_int_equal(t->pid, pid);
 	assert_int_equal(t->ns_pid, pid);
