@@ -50,12 +50,15 @@ static int set_up(void **state)
 	struct gpc_err err;
 
 	*state = w;
+	if (!told_start(&w->told, argv)) {
+		told_end(&w->told);
+		return -1;
+	}
 	strcpy(w->folder, "/tmp/gpc-image-XXXXXX");
 	assert_non_null(mkdtemp(w->folder));
 	snprintf(w->path, sizeof w->path, "%s/image", w->folder);
 	snprintf(w->stacks, sizeof w->stacks, "%s/stacks", w->folder);
 	be_given_stacks(w);
-	assert_true(told_start(&w->told, argv));
 	usleep(50000); /* until its threads wait */
 	assert_int_equal(gpc_mem_new(4, NULL, &w->mem, NULL), GPC_OK);
 	if (capture(w, ALL, &err) < 0)

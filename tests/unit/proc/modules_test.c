@@ -26,6 +26,19 @@ static struct gpc_module_file opened(const struct world *w, const char *glob)
 	return m;
 }
 
+static int end(void **state)
+{
+	struct world *w = *state;
+
+	told_end(&w->told);
+	close(w->exe.fd);
+	close(w->library.fd);
+	unlink(w->program);
+	rmdir(w->folder);
+	free(w);
+	return 0;
+}
+
 /* The program is a copy: some tests delete it. */
 static int begin(void **state, const char *program)
 {
@@ -33,12 +46,16 @@ static int begin(void **state, const char *program)
 	char from[300], *argv[] = {w->program, "1", NULL};
 
 	*state = w;
+	w->exe.fd = w->library.fd = -1;
 	strcpy(w->folder, "/tmp/gpc-modules-XXXXXX");
 	assert_non_null(mkdtemp(w->folder));
 	snprintf(w->program, sizeof w->program, "%s/target", w->folder);
 	snprintf(from, sizeof from, TARGETS "/%s", program);
 	assert_int_equal(child_copy(from, w->program), 0);
-	assert_true(told_start(&w->told, argv));
+	if (!told_start(&w->told, argv)) {
+		end(state);
+		return -1;
+	}
 	w->exe = opened(w, NULL);
 	w->library = opened(w, "libc.so.*");
 	return 0;
@@ -52,19 +69,6 @@ static int begin_pie(void **state)
 static int begin_fixed(void **state)
 {
 	return begin(state, "fixed");
-}
-
-static int end(void **state)
-{
-	struct world *w = *state;
-
-	told_end(&w->told);
-	close(w->exe.fd);
-	close(w->library.fd);
-	unlink(w->program);
-	rmdir(w->folder);
-	free(w);
-	return 0;
 }
 
 /* The hexadecimal number that awk prints of what a program says about a file. */
