@@ -51,8 +51,7 @@ static int begin(void **state, const char *program)
 	assert_non_null(mkdtemp(w->folder));
 	snprintf(w->program, sizeof w->program, "%s/target", w->folder);
 	snprintf(from, sizeof from, TARGETS "/%s", program);
-	assert_int_equal(child_copy(from, w->program), 0);
-	if (!told_start(&w->told, argv)) {
+	if (child_copy(from, w->program) != 0 || !told_start(&w->told, argv)) {
 		end(state);
 		return -1;
 	}
