@@ -459,6 +459,15 @@ static gpc_status make_sampler(struct gpc_core *core, struct gpc_err *err)
 	return gpc_sampler_new(&config, &core->log, &core->sampler, err);
 }
 
+/* Where profiles go, which decides what has to be known of samples, and who knows
+ * the names of containers. */
+static gpc_status start_outputs(struct gpc_core *core, struct gpc_err *err)
+{
+	gpc_try(gpc_core_init_head(core, err));
+	gpc_try(gpc_deliver_new(core, &core->deliver, err));
+	return gpc_core_start_containers(core, err);
+}
+
 /* What collectors stand on. */
 static gpc_status make_ground(struct gpc_core *core, struct gpc_err *err)
 {
@@ -469,6 +478,7 @@ static gpc_status make_ground(struct gpc_core *core, struct gpc_err *err)
 	core->services.max_targets = core->session.max_targets;
 	core->services.stack_bytes = STACK_BYTES;
 	core->services.record_bytes = core->session.max_bytes;
+	core->services.wants_threads = core->wants & GPC_WANT_THREADS;
 	gpc_try(make_sampler(core, err));
 	gpc_core_init_pull_services(core);
 	return GPC_OK;
@@ -478,9 +488,6 @@ static gpc_status start_parts(struct gpc_core *core, struct gpc_err *err)
 {
 	gpc_vdso_new(&core->vdso, NULL); /* without one its functions have no names */
 	gpc_metrics_init(&core->metrics, core->proc_fd);
-	gpc_try(gpc_core_init_head(core, err));
-	gpc_try(gpc_deliver_new(core, &core->deliver, err));
-	gpc_try(gpc_core_start_containers(core, err));
 	gpc_try(gpc_sampler_start(core->sampler, UINT64_MAX, err));
 	gpc_try(start_collectors(core, err));
 	gpc_try(start_scan(core, err));
@@ -519,6 +526,7 @@ GPC_EXPORT gpc_status gpc_core_start(struct gpc_core *core, struct gpc_err *err)
 	if (!err)
 		err = &own;
 	gpc_try(settle_options(core, err));
+	gpc_try(start_outputs(core, err));
 	gpc_try(make_ground(core, err));
 	gpc_try(start_parts(core, err));
 	return gpc_core_start_control(core, err);
