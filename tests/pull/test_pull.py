@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runtimes that are read at samples, against programs whose every stack is known."""
-import sys; sys.path.insert(0, __import__("os").path.join(__import__("os").path.dirname(__file__), "..", "e2e"))
+import sys
 import os
-import sys; sys.path.insert(0, __import__("os").path.join(__import__("os").path.dirname(__file__), "..", "e2e"))
 import pathlib
-import sys; sys.path.insert(0, __import__("os").path.join(__import__("os").path.dirname(__file__), "..", "e2e"))
 import re
-import sys; sys.path.insert(0, __import__("os").path.join(__import__("os").path.dirname(__file__), "..", "e2e"))
 import shutil
-import sys; sys.path.insert(0, __import__("os").path.join(__import__("os").path.dirname(__file__), "..", "e2e"))
 import time
 
-import sys; sys.path.insert(0, __import__("os").path.join(__import__("os").path.dirname(__file__), "..", "e2e"))
 import pytest
 
-import sys; sys.path.insert(0, __import__("os").path.join(__import__("os").path.dirname(__file__), "..", "e2e"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+
 import rawdecode
 from conftest import wait_until
 from hanging_file import HangingFile
