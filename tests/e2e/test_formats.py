@@ -18,7 +18,6 @@ from conftest import PROGRAM, parse_col, run_agent
 
 FORMATS = {"col": ".col", "html": ".html", "pprof": ".pb.gz", "speedscope": ".speedscope.json",
            "firefox": ".firefox.json"}
-PPROF = "github.com/google/pprof@v0.0.0-20261105003125-4bf881d7fb0b"
 SPEEDSCOPE = "speedscope@1.25.0"
 TOP = re.compile(r"\s*(\d+)\s+\S+%\s+\S+%\s+(\d+)\s+\S+%  (.*)")
 RELEASE = pathlib.Path(os.environ.get("GPC_BUILD_RELEASE", "/nowhere"),
@@ -61,13 +60,12 @@ def pprof(tmp_path_factory):
     if not tool:
         if not shutil.which("go"):
             pytest.skip("needs go, for the pprof tool")
-        env = {**os.environ, "GOBIN": str(folder), "GOPATH": str(folder / "go"),
-               "GOCACHE": str(folder / "cache"), "GOFLAGS": "-modcacherw"}
-        done = subprocess.run(["go", "install", PPROF], env=env, capture_output=True, text=True,
-                              timeout=900, cwd=folder)
+        env = {**os.environ, "HOME": str(folder), "GOFLAGS": "-modcacherw"}
+        done = subprocess.run(["go", "tool", "-n", "pprof"], env=env, capture_output=True,
+                              text=True, timeout=900, cwd=folder)
         if done.returncode:
             pytest.skip(f"the pprof tool cannot be had: {done.stderr.strip()[-200:]}")
-        tool = folder / "pprof"
+        tool = done.stdout.strip()
 
     def run(*args):
         env = {**os.environ, "PPROF_TMPDIR": str(folder), "HOME": str(folder)}

@@ -81,6 +81,7 @@ def test_once_knows_what_is_hot(busy):
     assert "Lost: no samples." in done.stdout
 
 
+@pytest.mark.usefixtures("busy")
 def test_once_in_a_pipe():
     """Lines of 80 columns, nothing for terminals, and the whole machine."""
     done = run_agent(["once", "-d", "1"], env={**os.environ, "TERM": "xterm"})
@@ -103,20 +104,23 @@ def test_once_takes_five_seconds():
 
 
 @pytest.mark.skipif(not shutil.which("unshare"), reason="needs unshare")
+@pytest.mark.usefixtures("busy")
 def test_once_writes_no_files(tmp_path):
     """Not even where a fleet's configuration says so."""
-    config = tmp_path / "config.ini"
-    config.write_text(f"[DEFAULT]\ncontinuous = true\noutput-dir = {tmp_path}/out\n"
+    own = tmp_path / "own"
+    own.mkdir()
+    config = own / "config.ini"
+    config.write_text(f"[DEFAULT]\ncontinuous = true\noutput-dir = {own}/out\n"
                       f"upload-results = true\ntoken = t\nservice-name = s\n"
-                      f"heartbeat-file = {tmp_path}/heartbeat\n")
+                      f"heartbeat-file = {own}/heartbeat\n")
     script = ("mount -t tmpfs none /run && mount -t tmpfs none /var/log || exit 9; "
               "\"$@\"; code=$?; find /run /var/log -type f >&2; exit $code")
     done = run_agent(["once", "-d", "1", "--config", str(config)],
-                     before=["unshare", "-m", "sh", "-c", script, "sh"], cwd=tmp_path)
+                     before=["unshare", "-m", "sh", "-c", script, "sh"], cwd=own)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert "Functions by self" in done.stdout
-    assert [p.name for p in tmp_path.iterdir()] == ["config.ini"]
+    assert [p.name for p in own.iterdir()] == ["config.ini"]
 
 
 def test_once_writes_what_is_asked_for(place):
@@ -129,6 +133,7 @@ def test_once_writes_what_is_asked_for(place):
     assert not place.pid.exists()
 
 
+@pytest.mark.usefixtures("busy")
 def test_once_ends_when_interrupted():
     agent = start_agent(["once", "-d", "60"])
     wait_until(lambda: LOCK in pathlib.Path("/proc/2/net/unix").read_text())
@@ -264,7 +269,7 @@ class Terminal:
 
 
 @pytest.fixture
-def terminal():
+def terminal(busy):  # a machine at rest would show nothing
     if not shutil.which("tmux"):
         pytest.skip("needs tmux")
     made = []
@@ -338,7 +343,7 @@ def test_top(terminal):
     assert t.text().startswith("1.0 s at 99 Hz: ")
     found = [ROW.fullmatch(line) for line in t.text().split("\n")]
     counts = [int(m[2]) for m in found if m]
-    assert len(counts) > 3 and counts == sorted(counts, reverse=True)
+    assert len(counts) >= 2 and counts == sorted(counts, reverse=True)
     t.keys("t")
     t.wait("Functions by total")
     counts = [int(m[4]) for m in map(ROW.fullmatch, t.text().split("\n")) if m]
