@@ -16,6 +16,7 @@
 #include "base/thread.h"
 #include "proc/cgroupfs.h"
 #include "proc/container.h"
+#include "proc/debugfile.h"
 #include "proc/root.h"
 
 #define QUEUE_MAX  4096
@@ -46,9 +47,21 @@ struct gpc_opener {
 	bool is_busy, is_stopping;
 };
 
+/* With an image's file its debug file is looked for, while there is a process to
+ * say where. */
 static bool offer(struct gpc_opener *o, const struct item *it, int fd)
 {
-	return gpc_images_offer(o->images, it->image, fd);
+	autoclose int kept = dup(fd);
+	int debug;
+
+	if (!gpc_images_offer(o->images, it->image, fd))
+		return false;
+	debug = kept < 0 ? -1 : gpc_debugfile_open(it->pid, it->path, kept);
+	if (debug >= 0) {
+		gpc_debug(o->log, "proc", "debug file of %s found", it->path);
+		gpc_images_offer_debug(o->images, it->image, debug);
+	}
+	return true;
 }
 
 /* The kernel's own link to the mapped file: right even when the file has been

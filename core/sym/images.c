@@ -98,7 +98,7 @@ static void remove_at(struct gpc_images *images, size_t place)
 		gpc_u64map_set(&images->by_number, last->number, place);
 	}
 	images->bytes -= image->bytes;
-	images->files -= image->fd >= 0;
+	images->files -= gpc_image_files(image);
 	gpc_image_free(image);
 }
 
@@ -148,13 +148,29 @@ static struct gpc_image *use_open(struct gpc_images *images, uint32_t number)
 	return image->state == GPC_IMAGE_OPEN ? image : NULL;
 }
 
-static void recount(struct gpc_images *images, struct gpc_image *image)
+/* The same without a use of it. */
+static struct gpc_image *open_image(struct gpc_images *images, uint32_t number)
+{
+	autolock(&images->lock);
+	struct gpc_image *image = by_number(images, number);
+
+	return image && image->state == GPC_IMAGE_OPEN ? image : NULL;
+}
+
+/* Files and bytes of an image are what they were; now counts them anew. */
+static void recount_since(struct gpc_images *images, struct gpc_image *image, unsigned files)
 {
 	size_t bytes = gpc_image_table_bytes(image);
 
 	autolock(&images->lock);
 	images->bytes += bytes - image->bytes;
 	image->bytes = bytes;
+	images->files += gpc_image_files(image) - files;
+}
+
+static void recount(struct gpc_images *images, struct gpc_image *image)
+{
+	recount_since(images, image, gpc_image_files(image));
 }
 
 static size_t open_files(struct gpc_images *images)
@@ -274,9 +290,9 @@ static void close_file(struct gpc_images *images, struct gpc_image *image)
 {
 	drop_symbols(images, image);
 	autolock(&images->lock);
-	close(take_fd(&image->fd));
+	images->files -= gpc_image_files(image);
+	gpc_image_close(image);
 	image->state = GPC_IMAGE_WANTED;
-	images->files--;
 }
 
 gpc_status gpc_images_new(const struct gpc_images_limits *limits, struct gpc_log *log,
@@ -372,6 +388,19 @@ bool gpc_images_offer(struct gpc_images *images, uint32_t image, int fd)
 	if (by_inode_alone)
 		gpc_debug(images->log, MODULE, "open: image %u is known by its inode alone", image);
 	return accept_file(images, image, &file, &stamp);
+}
+
+void gpc_images_offer_debug(struct gpc_images *images, uint32_t image, int fd)
+{
+	autoclose int file = fd;
+	struct gpc_image *found;
+
+	autolock(&images->work);
+	found = open_image(images, image);
+	if (!found || found->debug_fd >= 0)
+		return;
+	gpc_image_set_debug(found, take_fd(&file));
+	recount_since(images, found, 1);
 }
 
 void gpc_images_give_up(struct gpc_images *images, uint32_t image)

@@ -66,6 +66,10 @@ bool gpc_images_wants_file(struct gpc_images *images, uint32_t image);
  * device and inode (st_dev of overlayfs and btrfs differs from the mapping's:
  * then inode alone, reported at debug level). */
 bool gpc_images_offer(struct gpc_images *images, uint32_t image, int fd);
+/* The file with the symbols and debug information of an image whose file was
+ * accepted (fd is taken in every case): the caller has made sure that it is this
+ * image's. May wait while symbols are read. */
+void gpc_images_offer_debug(struct gpc_images *images, uint32_t image, int fd);
 /* An offer will never come (the process was gone before its file was opened). */
 void gpc_images_give_up(struct gpc_images *images, uint32_t image);
 
