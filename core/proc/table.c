@@ -13,6 +13,7 @@
 #include "proc/container.h"
 #include "proc/maps.h"
 #include "proc/stat.h"
+#include "sym/jitdump.h"
 
 #define MAPS_MAX     (64u << 20)
 #define IDLE_WINDOWS 5 /* a sleeper's mappings are forgotten after so many */
@@ -57,6 +58,8 @@ static void process_free(struct gpc_process *p)
 	gpc_space_put(p->space);
 	if (p->perf_map_fd >= 0)
 		close(p->perf_map_fd);
+	if (p->jitdump_fd >= 0)
+		close(p->jitdump_fd);
 	free(p->container);
 	free(p);
 }
@@ -128,7 +131,7 @@ static struct gpc_process *enter(struct gpc_table *t, int32_t pid)
 	p->id = ++t->next_id;
 	p->pid = pid;
 	p->window = t->window;
-	p->perf_map_fd = -1;
+	p->perf_map_fd = p->jitdump_fd = -1;
 	p->older = older;
 	if (!gpc_u64map_set(&t->by_id, p->id, (uintptr_t)p)) {
 		free(p);
@@ -253,6 +256,8 @@ static void map_area(struct gpc_table *t, struct gpc_process *p, const struct gp
 		return;
 	if (area.image && t->needs.file && gpc_images_wants_file(t->images, area.image))
 		t->needs.file(t->needs.ctx, area.image, p, &area);
+	if (area.image && t->needs.jitdump && p->jitdump_fd < 0 && gpc_jitdump_is(m->path))
+		t->needs.jitdump(t->needs.ctx, p, &area, m->path);
 }
 
 void gpc_table_mmap(struct gpc_table *t, const struct gpc_table_mmap *m)

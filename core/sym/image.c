@@ -261,8 +261,62 @@ gpc_status gpc_image_symbol(struct gpc_image *image, uint64_t file_offset, struc
 	return GPC_OK;
 }
 
+/* ---- lines ---------------------------------------------------------------------- */
+
+/* Of the file itself, else of its debug file. */
+static void open_dwarf(struct gpc_image *image)
+{
+	struct gpc_elf_source sources[2] = {own_source(image)};
+	size_t n = 1;
+	struct gpc_elf elf;
+
+	image->lines.is_opened = true;
+	if (image->debug_fd >= 0 && is_same(image->debug_fd, &image->debug_stamp))
+		sources[n++] = (struct gpc_elf_source){.fd = image->debug_fd,
+						       .size = image->debug_stamp.size};
+	for (size_t i = 0; i < n && !image->lines.dwarf; i++) {
+		if (gpc_elf_init(&elf, &sources[i], NULL) < 0)
+			continue;
+		if (gpc_dwarf_open(&elf, &image->lines.dwarf, NULL) < 0)
+			image->lines.dwarf = NULL;
+		gpc_elf_deinit(&elf);
+	}
+}
+
+static size_t go_line(const struct gpc_image *image, uint64_t vaddr, struct gpc_dwarf_place *ret)
+{
+	struct gpc_elf_source source = own_source(image);
+	struct found found;
+
+	*ret = (struct gpc_dwarf_place){0};
+	if (!find_go(image, vaddr, &found))
+		return 0;
+	ret->file = gpc_gopclntab_line(&image->go, &source, &found.go, vaddr, &ret->line);
+	return ret->file != NULL;
+}
+
+void gpc_image_lines(struct gpc_image *image, uint64_t file_offset, struct gpc_line_list *ret)
+{
+	struct gpc_dwarf_place places[GPC_DWARF_DEPTH];
+	uint64_t vaddr;
+	size_t n;
+
+	if (!gpc_symtab_vaddr(image->symbols, file_offset, &vaddr) ||
+	    gpc_lines_known(&image->lines, vaddr, ret) || !is_unchanged(image))
+		return;
+	n = go_line(image, vaddr, places);
+	if (!n && !image->lines.is_opened)
+		open_dwarf(image);
+	if (!n && image->lines.dwarf)
+		n = gpc_dwarf_find(image->lines.dwarf, vaddr, places);
+	if (gpc_lines_add(&image->lines, vaddr, places, n))
+		gpc_lines_known(&image->lines, vaddr, ret);
+	gpc_dwarf_places_deinit(places, n);
+}
+
 void gpc_image_drop_table(struct gpc_image *image)
 {
+	gpc_lines_close(&image->lines);
 	gpc_symtab_free(take(image->symbols));
 	free(take(image->mini));
 	image->mini_bytes = 0;
@@ -280,6 +334,7 @@ void gpc_image_set_debug(struct gpc_image *image, int fd)
 	/* Functions have other numbers now. Texts that were given out stay. */
 	gpc_image_drop_table(image);
 	gpc_u64map_deinit(&image->known);
+	gpc_u64map_clear(&image->lines.known);
 	image->broken = GPC_OK;
 }
 
@@ -300,6 +355,7 @@ void gpc_image_drop_names(struct gpc_image *image)
 {
 	for (size_t i = 0; i < image->names.n; i++)
 		free(image->names.at[i]);
+	gpc_lines_drop(&image->lines);
 	vec_deinit(&image->names);
 	gpc_u64map_deinit(&image->known);
 	image->name_bytes = 0;
@@ -308,6 +364,7 @@ void gpc_image_drop_names(struct gpc_image *image)
 size_t gpc_image_table_bytes(const struct gpc_image *image)
 {
 	return (image->symbols ? gpc_symtab_bytes(image->symbols) : 0) + image->mini_bytes +
-	       image->name_bytes + image->names.room * sizeof *image->names.at +
+	       gpc_lines_bytes(&image->lines) + image->name_bytes +
+	       image->names.room * sizeof *image->names.at +
 	       image->known.room * sizeof *image->known.slots;
 }

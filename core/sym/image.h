@@ -14,6 +14,7 @@
 #include "elf/gopclntab.h"
 #include "elf/symtab.h"
 #include "sym/images.h"
+#include "sym/lines.h"
 
 enum gpc_image_file {
 	GPC_IMAGE_WANTED = 0,
@@ -45,8 +46,9 @@ struct gpc_image {
 	struct gpc_gopclntab go;    /* layout 0: not a Go program */
 	struct gpc_symtab *symbols; /* NULL: not loaded, or does not load */
 	gpc_status broken;          /* why the symbols do not load; else GPC_OK */
-	struct gpc_u64map known;  /* index of a function, or GO and its record → place in names */
-	vec(char *) names;        /* NULL: the file does not say */
+	struct gpc_u64map known; /* index of a function, or GO and its record → place in names */
+	vec(char *) names;       /* NULL: the file does not say */
+	struct gpc_lines lines;
 	size_t name_bytes, bytes; /* bytes: all of it, as last counted */
 };
 
@@ -69,6 +71,7 @@ gpc_status gpc_image_load(struct gpc_image *image, struct gpc_err *err);
 /* Returns the length; 0: neither the key nor the file tells. */
 size_t gpc_image_build_id(const struct gpc_image *image, uint8_t ret[GPC_BUILD_ID_MAX]);
 gpc_status gpc_image_symbol(struct gpc_image *image, uint64_t file_offset, struct gpc_symbol *ret);
+void gpc_image_lines(struct gpc_image *image, uint64_t file_offset, struct gpc_line_list *ret);
 /* Gives back the symbols; the names too, when no one holds them any more. */
 void gpc_image_drop_table(struct gpc_image *image);
 void gpc_image_drop_names(struct gpc_image *image);

@@ -279,6 +279,19 @@ static void drop_unused(struct gpc_images *images, bool (*keep)(void *ctx, uint3
 	images->window++;
 }
 
+/* What was read for the last questions about lines goes; answers stay. */
+static void rest(struct gpc_images *images)
+{
+	for (size_t i = 0; i < images->all.n; i++) {
+		struct gpc_image *image = images->all.at[i];
+
+		if (!image->lines.dwarf)
+			continue;
+		gpc_dwarf_rest(image->lines.dwarf);
+		recount(images, image);
+	}
+}
+
 static void drop_symbols(struct gpc_images *images, struct gpc_image *image)
 {
 	gpc_image_drop_table(image);
@@ -430,6 +443,21 @@ gpc_status gpc_images_symbol(struct gpc_images *images, uint32_t image, uint64_t
 	return GPC_OK;
 }
 
+void gpc_images_lines(struct gpc_images *images, uint32_t image, uint64_t file_offset,
+		      struct gpc_line_list *ret)
+{
+	struct gpc_image *found;
+
+	*ret = (struct gpc_line_list){0};
+	autolock(&images->work);
+	found = use_open(images, image);
+	if (!found || load(images, found) < 0)
+		return;
+	gpc_image_lines(found, file_offset, ret);
+	if (gpc_image_table_bytes(found) != found->bytes)
+		recount(images, found);
+}
+
 void gpc_images_trim(struct gpc_images *images, bool (*keep)(void *ctx, uint32_t image), void *ctx)
 {
 	/* Room for new files: they are only refused once max_files are open. */
@@ -438,6 +466,7 @@ void gpc_images_trim(struct gpc_images *images, bool (*keep)(void *ctx, uint32_t
 
 	autolock(&images->work);
 	drop_unused(images, keep, ctx);
+	rest(images);
 	while (images->bytes > images->limits.symbol_bytes &&
 	       (image = least_recent(images, has_memory)))
 		drop_symbols(images, image);

@@ -35,6 +35,20 @@ struct gpc_symbol {
 	uint64_t address;     /* of the place asked for, as linked; 0 unknown */
 };
 
+/* One of the functions that an instruction belongs to. Texts as in gpc_symbol. */
+struct gpc_source_line {
+	const char *function; /* inlined; mangled, or plain; NULL: the symbol's */
+	const char *file;     /* NULL: not known */
+	uint32_t line;        /* 0: not known */
+};
+
+/* The innermost first; the last one was not inlined. Borrowed until the next
+ * question. */
+struct gpc_line_list {
+	const struct gpc_source_line *at;
+	size_t n; /* 0: there is no debug information for this */
+};
+
 struct gpc_images;
 
 struct gpc_images_limits {
@@ -77,6 +91,10 @@ void gpc_images_give_up(struct gpc_images *images, uint32_t image);
  * GPC_OK with ret->name NULL when no symbol covers it. GPC_E_GONE: no file. */
 gpc_status gpc_images_symbol(struct gpc_images *images, uint32_t image, uint64_t file_offset,
 			     struct gpc_symbol *ret);
+
+/* Source lines of a file offset. Cheapest in the order of offsets. */
+void gpc_images_lines(struct gpc_images *images, uint32_t image, uint64_t file_offset,
+		      struct gpc_line_list *ret);
 
 /* After a window: drops images not used (added, or asked for) in the last two
  * windows, then the least recently used symbol tables and descriptors over the
