@@ -111,14 +111,16 @@ gpc_status gpc_elf_mini(const struct gpc_elf *elf, uint8_t **bytes, size_t *n, s
 {
 	const struct gpc_elf_section *s = gpc_elf_section_named(elf, ".gnu_debugdata");
 	struct gpc_elf_range packed;
+	gpc_status st;
 
 	if (!s || s->type == SHT_NOBITS || !s->size)
 		return gpc_err_set(err, GPC_E_GONE, "no .gnu_debugdata");
 	packed = (struct gpc_elf_range){s->offset, s->size};
 	gpc_elf_clamp(&elf->source, &packed);
-	if (gpc_elf_unpack_xz(&elf->source, &packed, GPC_ELF_MINI_MAX, bytes, n, err) < 0)
-		return gpc_err_prefix(err, ".gnu_debugdata");
-	return GPC_OK;
+	st = gpc_elf_unpack_xz(&elf->source, &packed, GPC_ELF_MINI_MAX, bytes, n, err);
+	if (st < 0)
+		gpc_err_prefix(err, ".gnu_debugdata");
+	return st;
 }
 
 /* ---- sections ------------------------------------------------------------------ */
@@ -243,6 +245,7 @@ gpc_status gpc_elf_part_init(const struct gpc_elf *elf, const char *name, size_t
 	const struct gpc_elf_section *s;
 	struct compression c;
 	bool is_old = false;
+	gpc_status st;
 	char full[40];
 
 	*ret = (struct gpc_elf_part){.source = elf->source};
@@ -258,9 +261,10 @@ gpc_status gpc_elf_part_init(const struct gpc_elf *elf, const char *name, size_t
 	if (is_old || s->flags & SHF_COMPRESSED) {
 		if (!read_header(elf, s, is_old, &c))
 			return gpc_err_set(err, GPC_E_CORRUPT, "%s is damaged", full);
-		if (unpack(elf, s, &c, room, ret, err) < 0)
-			return gpc_err_prefix(err, "%s", full);
-		return GPC_OK;
+		st = unpack(elf, s, &c, room, ret, err);
+		if (st < 0)
+			gpc_err_prefix(err, "%s", full);
+		return st;
 	}
 	ret->range = (struct gpc_elf_range){s->offset, s->size};
 	gpc_elf_clamp(&elf->source, &ret->range);

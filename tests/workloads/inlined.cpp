@@ -9,7 +9,7 @@
 namespace app {
 
 template <class T> struct Ring {
-	T sum;
+	volatile T sum;
 
 	INLINE void turn(T by)
 	{
@@ -19,7 +19,7 @@ template <class T> struct Ring {
 
 template <class T> INLINE void turn_often(Ring<T> &ring, T n)
 {
-	for (volatile T i = 0; i < n; i = i + 1)
+	for (T i = 0; i < n; i++)
 		ring.turn(i);
 }
 
