@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proc/table.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@ struct gpc_table {
 	struct gpc_u64map by_pid, by_id; /* -> struct gpc_process * */
 	struct gpc_u64map cgroups;       /* id -> place in cgroup_paths */
 	vec(char *) cgroup_paths;
+	bool is_without_mmaps;
 	struct gpc_images *images;
 	struct gpc_table_needs needs;
 	struct gpc_log *log;
@@ -156,6 +158,11 @@ static void changed(struct gpc_table *t, const struct gpc_process *p,
 	t->needs.changed(t->needs.ctx, p, &ev);
 }
 
+void gpc_table_without_mmaps(struct gpc_table *t)
+{
+	t->is_without_mmaps = true;
+}
+
 void gpc_table_at(struct gpc_table *t, uint64_t time_ns)
 {
 	t->time_ns = time_ns;
@@ -189,7 +196,8 @@ void gpc_table_fork(struct gpc_table *t, int32_t pid, int32_t ppid)
 	if (parent) {
 		set_comm(p, parent->comm);
 		p->is_kernel = parent->is_kernel && parent->pid != 0;
-		p->space = gpc_space_get(parent->space);
+		/* Unless its own would never be told. */
+		p->space = t->is_without_mmaps ? NULL : gpc_space_get(parent->space);
 		p->has_jit = parent->has_jit;
 		inherit_place(p, parent);
 	}
@@ -220,7 +228,7 @@ void gpc_table_exec(struct gpc_table *t, int32_t pid, const char *comm)
 	p->has_jit = false;
 	p->is_announced = p->is_placed = false;
 	set_comm(p, comm);
-	if (!p->space)
+	if (!p->space && !t->is_without_mmaps)
 		p->space = gpc_space_new();
 	changed(t, p, &(struct gpc_process_event){.kind = GPC_PROC_EXEC, .pid = pid, .path = comm});
 }
@@ -324,19 +332,48 @@ const char *gpc_table_cgroup_path(const struct gpc_table *t, uint64_t id)
 	return gpc_u64map_get(&t->cgroups, id, &at) ? t->cgroup_paths.at[at] : NULL;
 }
 
+/* The live entry in a slot of by_id, or NULL. */
+static struct gpc_process *live_at(const struct gpc_table *t, size_t slot)
+{
+	struct gpc_process *p;
+
+	if (!t->by_id.slots[slot].value)
+		return NULL;
+	p = (struct gpc_process *)(uintptr_t)(t->by_id.slots[slot].value - 1);
+	return p->exit_ns ? NULL : p;
+}
+
+/* Ends may be among what was lost, and nothing else would ever remove these. */
+static void end_gone(struct gpc_table *t)
+{
+	vec(int32_t) gone = {0};
+	char name[16];
+
+	for (size_t i = 0; i < t->by_id.room; i++) {
+		const struct gpc_process *p = live_at(t, i);
+
+		if (!p || p->pid <= 0)
+			continue;
+		snprintf(name, sizeof name, "%d", p->pid);
+		if (faccessat(t->procfd, name, F_OK, 0) < 0 && errno == ENOENT)
+			vec_push(&gone, p->pid);
+	}
+	for (size_t i = 0; i < gone.n; i++)
+		gpc_table_exit(t, gone.at[i]);
+	vec_deinit(&gone);
+}
+
 void gpc_table_distrust(struct gpc_table *t)
 {
 	for (size_t i = 0; i < t->by_id.room; i++) {
-		struct gpc_process *p;
+		struct gpc_process *p = live_at(t, i);
 
-		if (!t->by_id.slots[i].value)
-			continue;
-		p = (struct gpc_process *)(uintptr_t)(t->by_id.slots[i].value - 1);
-		if (p->exit_ns)
+		if (!p)
 			continue;
 		gpc_space_put(p->space);
 		p->space = NULL;
 	}
+	end_gone(t);
 }
 
 /* ---- samples -------------------------------------------------------------- */
@@ -392,12 +429,9 @@ struct gpc_process *gpc_table_sampled(struct gpc_table *t, int32_t pid, uint32_t
 void gpc_table_tell_sampled(struct gpc_table *t)
 {
 	for (size_t i = 0; i < t->by_id.room; i++) {
-		const struct gpc_process *p;
+		const struct gpc_process *p = live_at(t, i);
 
-		if (!t->by_id.slots[i].value)
-			continue;
-		p = (const struct gpc_process *)(uintptr_t)(t->by_id.slots[i].value - 1);
-		if (p->is_announced && !p->exit_ns && gpc_table_find(t, p->pid) == p)
+		if (p && p->is_announced && gpc_table_find(t, p->pid) == p)
 			changed(t, p,
 				&(struct gpc_process_event){.kind = GPC_PROC_SAMPLED,
 							    .pid = p->pid});
@@ -422,12 +456,6 @@ struct gpc_process *gpc_table_enter(struct gpc_table *t, int32_t pid)
 	}
 	p->is_given = true;
 	return p;
-}
-
-void gpc_table_used(struct gpc_table *t, int32_t pid)
-{
-	if (gpc_table_enter(t, pid))
-		gpc_table_sampled(t, pid, t->window);
 }
 
 static void read_line(struct gpc_table *t, struct gpc_process *p, const struct gpc_maps_line *line)
@@ -486,6 +514,40 @@ const struct gpc_space *gpc_table_space(struct gpc_table *t, struct gpc_process 
 		read_maps(t, p, p->ppid);
 	}
 	return p->space;
+}
+
+/* Tells of the mappings that were not there before. */
+static void read_maps_again(struct gpc_table *t, struct gpc_process *p)
+{
+	struct gpc_space *old = take(p->space);
+	const struct gpc_space *now = gpc_table_space(t, p);
+
+	for (uint32_t i = 0; i < now->n; i++) {
+		struct gpc_area area = now->areas[i];
+		const struct gpc_area *was = gpc_space_find(old, area.start);
+
+		if (!was || was->start != area.start || was->image != area.image)
+			changed(t, p,
+				&(struct gpc_process_event){
+					.kind = GPC_PROC_MMAP,
+					.pid = p->pid,
+					.path = area.image ? gpc_images_path(t->images, area.image)
+							   : "",
+					.start = area.start,
+					.end = area.end});
+	}
+	gpc_space_put(old);
+}
+
+void gpc_table_used(struct gpc_table *t, int32_t pid)
+{
+	struct gpc_process *p = gpc_table_enter(t, pid);
+
+	if (!p)
+		return;
+	if (t->is_without_mmaps && p->space)
+		read_maps_again(t, p);
+	gpc_table_sampled(t, pid, t->window);
 }
 
 /* ---- forgetting ----------------------------------------------------------- */
