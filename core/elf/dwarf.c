@@ -8,7 +8,7 @@
 #include "elf/dwarf_impl.h"
 
 #define UNPACKED_MAX ((size_t)16 << 20)
-#define WORK         (INT64_C(1) << 26) /* entries and rows: some seconds */
+#define WORK         (INT64_C(1) << 25) /* entries and rows: a few seconds */
 #define MAX_HOPS     8                  /* from an inlined function to its name */
 
 static const char *const part_names[GPC_DW_PARTS] = {
@@ -53,7 +53,7 @@ gpc_status gpc_dwarf_open(const struct gpc_elf *elf, struct gpc_dwarf **ret, str
 	return st;
 }
 
-static void forget_unit(struct gpc_dwarf *d)
+void gpc_dwarf_forget(struct gpc_dwarf *d)
 {
 	d->has_unit = false;
 	vec_deinit(&d->functions);
@@ -72,7 +72,7 @@ void gpc_dwarf_free(struct gpc_dwarf *d)
 {
 	if (!d)
 		return;
-	forget_unit(d);
+	gpc_dwarf_forget(d);
 	for (int i = 0; i < GPC_DW_PARTS; i++)
 		gpc_elf_part_deinit(&d->parts[i]);
 	vec_deinit(&d->units);
@@ -82,7 +82,7 @@ void gpc_dwarf_free(struct gpc_dwarf *d)
 
 void gpc_dwarf_rest(struct gpc_dwarf *d)
 {
-	forget_unit(d);
+	gpc_dwarf_forget(d);
 	d->work = WORK;
 }
 

@@ -37,7 +37,9 @@ void gpc_dwarf_free(struct gpc_dwarf *d); /* NULL is fine */
 size_t gpc_dwarf_find(struct gpc_dwarf *d, uint64_t vaddr,
 		      struct gpc_dwarf_place ret[GPC_DWARF_DEPTH]);
 void gpc_dwarf_places_deinit(struct gpc_dwarf_place *places, size_t n);
-/* Forgets the last unit; the bound of work begins anew. */
+/* Forgets the last unit. */
+void gpc_dwarf_forget(struct gpc_dwarf *d);
+/* The same, and the bound of work begins anew. */
 void gpc_dwarf_rest(struct gpc_dwarf *d);
 size_t gpc_dwarf_bytes(const struct gpc_dwarf *d);
 

@@ -11,9 +11,21 @@
 #define BLOCK      65536 /* bytes, whole words and relocations of both kinds */
 #define FEW        8
 
-/* Words of struct moduledata, Go 1.16 to 1.26: pcHeader, six slices (funcnametab,
- * cutab, filetab, pctab, pclntable, ftab), findfunctab, minpc, maxpc, text, etext. */
-enum { WORD_MINPC = 20, WORD_MAXPC = 21, WORD_TEXT = 22, WORD_ETEXT = 23, WORDS = 24 };
+/* Words of struct moduledata, Go 1.18 to 1.27: pcHeader, six slices (funcnametab,
+ * cutab, filetab, pctab, pclntable, ftab), findfunctab, minpc, maxpc, text, etext,
+ * begin and end of noptrdata, data, bss, noptrbss and, since 1.20, covctrs; end,
+ * gcdata, gcbss, types, etypes, rodata, gofunc. Go 1.27 has typedesclen before
+ * etypes, itaboffset and itabsize behind it. */
+enum {
+	WORD_MINPC = 20,
+	WORD_MAXPC = 21,
+	WORD_TEXT = 22,
+	WORD_ETEXT = 23,
+	WORD_GOFUNC_18 = 38,
+	WORD_GOFUNC_20 = 40,
+	WORD_GOFUNC_27 = 43,
+	WORDS = 44
+};
 
 struct search {
 	const struct gpc_elf *elf;
@@ -121,7 +133,7 @@ static void search_data(struct search *s)
 	for (size_t i = 0; i < s->elf->segments.n && s->n < FEW; i++) {
 		const struct gpc_elf_segment *g = &s->elf->segments.at[i];
 
-		if (g->type != PT_LOAD || g->flags & PF_X || g->vaddr & 7 || g->offset & 7)
+		if (g->type != PT_LOAD || !(g->flags & PF_W) || g->vaddr & 7 || g->offset & 7)
 			continue;
 		for (uint64_t at = 0; at < g->filesz && searched < MAX_SEARCH; at += BLOCK) {
 			uint64_t left = g->filesz - at;
@@ -158,7 +170,17 @@ static bool is_module(const struct search *s)
 	       s->words[WORD_MAXPC] <= s->words[WORD_ETEXT];
 }
 
-static bool text_of_module(struct search *s, uint64_t *ret)
+/* rodata, then go:func.* in it, or this is no version that we know. */
+static uint64_t functions_of(const struct search *s, int layout)
+{
+	unsigned at = layout >= 20 ? WORD_GOFUNC_20 : WORD_GOFUNC_18;
+
+	if (layout >= 20 && s->words[at] < s->words[at - 1]) /* an offset, a count */
+		at = WORD_GOFUNC_27;
+	return s->words[at - 1] && s->words[at - 1] <= s->words[at] ? s->words[at] : 0;
+}
+
+static bool find_module(struct search *s, int layout, struct gpc_gomodule *ret)
 {
 	search_data(s);
 	each_relocation(s, note_place);
@@ -168,13 +190,15 @@ static bool text_of_module(struct search *s, uint64_t *ret)
 		each_relocation(s, note_word);
 		if (!is_module(s))
 			continue;
-		*ret = s->words[WORD_TEXT];
+		ret->text = s->words[WORD_TEXT];
+		ret->functions = functions_of(s, layout);
 		return true;
 	}
 	return false;
 }
 
-bool gpc_gomodule_text(const struct gpc_elf *elf, uint64_t table, uint32_t pointer, uint64_t *ret)
+bool gpc_gomodule_find(const struct gpc_elf *elf, uint64_t table, uint32_t pointer, int layout,
+		       struct gpc_gomodule *ret)
 {
 	const struct gpc_elf_section *text = gpc_elf_section_named(elf, ".text");
 	autofree struct search *s = calloc(1, sizeof *s);
@@ -184,10 +208,10 @@ bool gpc_gomodule_text(const struct gpc_elf *elf, uint64_t table, uint32_t point
 	s->elf = elf;
 	s->table = table;
 	s->pointer = pointer;
-	if (text_of_module(s, ret))
+	if (find_module(s, layout, ret))
 		return true;
 	if (!text)
 		return false;
-	*ret = text->addr;
+	*ret = (struct gpc_gomodule){.text = text->addr};
 	return true;
 }

@@ -17,7 +17,8 @@
 #define BLOCK         65536
 
 /* The places of the fields of a function's record. */
-enum { FIELD_NAME = 1, FIELD_PCFILE = 5, FIELD_PCLINE = 6, FIELD_UNIT = 8 };
+enum { FIELD_NAME = 1, FIELD_PCFILE = 5, FIELD_PCLINE = 6, FIELD_TABLES = 7, FIELD_UNIT = 8 };
+enum { TABLE_INLINED = 2, DATA_INLINED = 3 }; /* PCDATA_InlTreeIndex, FUNCDATA_InlTree */
 
 static bool within(const struct gpc_gopclntab *t, uint64_t at, uint64_t n)
 {
@@ -226,6 +227,7 @@ static bool is_go(const struct gpc_elf *elf)
 
 bool gpc_gopclntab_find(const struct gpc_elf *elf, struct gpc_gopclntab *ret)
 {
+	struct gpc_gomodule module;
 	uint64_t vaddr;
 
 	if (!by_section(elf, ret) && !(is_go(elf) && by_magic(elf, ret)))
@@ -236,9 +238,15 @@ bool gpc_gopclntab_find(const struct gpc_elf *elf, struct gpc_gopclntab *ret)
 		return false;
 	/* The header's own word is 0 in position independent programs, and since
 	 * Go 1.26. */
-	if (head_word(ret, &elf->source, 2, &ret->text) && ret->text)
-		return true;
-	return gpc_gomodule_text(elf, vaddr, ret->pointer, &ret->text);
+	if (!head_word(ret, &elf->source, 2, &ret->text))
+		ret->text = 0;
+	if (!gpc_gomodule_find(elf, vaddr, ret->pointer, ret->layout, &module))
+		return ret->text != 0;
+	if (!ret->text)
+		ret->text = module.text;
+	if (!module.functions || !gpc_elf_offset(elf, module.functions, &ret->inlined))
+		ret->inlined = 0;
+	return true;
 }
 
 /* ---- functions --------------------------------------------------------------------- */
@@ -313,19 +321,23 @@ static void cut_types(char **name)
 	*name = shorter;
 }
 
-char *gpc_gopclntab_name(const struct gpc_gopclntab *t, const struct gpc_elf_source *source,
-			 const struct gpc_gofunc *f)
+static char *name_at(const struct gpc_gopclntab *t, const struct gpc_elf_source *source,
+		     uint32_t at)
 {
-	autofree char *name = NULL;
-	uint32_t at;
+	autofree char *name = text_at(t, source, t->names, at);
 
-	if (!field(t, source, f, FIELD_NAME, &at))
-		return NULL;
-	name = text_at(t, source, t->names, at);
 	if (!name || !*name)
 		return NULL;
 	cut_types(&name);
 	return take(name);
+}
+
+char *gpc_gopclntab_name(const struct gpc_gopclntab *t, const struct gpc_elf_source *source,
+			 const struct gpc_gofunc *f)
+{
+	uint32_t at;
+
+	return field(t, source, f, FIELD_NAME, &at) ? name_at(t, source, at) : NULL;
 }
 
 /* ---- lines --------------------------------------------------------------------------- */
@@ -393,8 +405,8 @@ static bool value_at(const struct gpc_gopclntab *t, const struct gpc_elf_source 
 	return false;
 }
 
-char *gpc_gopclntab_line(const struct gpc_gopclntab *t, const struct gpc_elf_source *source,
-			 const struct gpc_gofunc *f, uint64_t vaddr, uint32_t *line)
+static char *line_at(const struct gpc_gopclntab *t, const struct gpc_elf_source *source,
+		     const struct gpc_gofunc *f, uint64_t vaddr, uint32_t *line)
 {
 	uint32_t at, unit = 0, name;
 	int32_t value;
@@ -414,4 +426,73 @@ char *gpc_gopclntab_line(const struct gpc_gopclntab *t, const struct gpc_elf_sou
 	    name == UINT32_MAX)
 		return NULL;
 	return text_at(t, source, t->layout > 2 ? t->files : t->whole.offset, name);
+}
+
+/* ---- inlined functions ----------------------------------------------------------------- */
+
+/* A call that was inlined: whose code it is, and a place of the function whose line is
+ * that of the call. */
+struct inlined {
+	uint32_t name;
+	uint32_t place;
+};
+
+/* Bytes of a record before its lists: one of tables of values, one of data. */
+static uint64_t record_size(const struct gpc_gopclntab *t)
+{
+	return t->layout >= 20 ? 44 : 40;
+}
+
+/* Where the tree of calls inlined into a function is in the file. */
+static bool tree_of(const struct gpc_gopclntab *t, const struct gpc_elf_source *source,
+		    const struct gpc_gofunc *f, uint32_t *table, uint64_t *tree)
+{
+	uint64_t lists = f->record + record_size(t);
+	uint32_t n_tables, data;
+	uint8_t n_data;
+
+	if (!t->inlined || !field(t, source, f, FIELD_TABLES, &n_tables) ||
+	    n_tables <= TABLE_INLINED || n_tables > 64 ||
+	    !read_in(t, source, lists - 1, &n_data, 1) || n_data <= DATA_INLINED ||
+	    !read_in(t, source, lists + 4 * TABLE_INLINED, table, 4) ||
+	    !read_in(t, source, lists + 4 * ((uint64_t)n_tables + DATA_INLINED), &data, 4) ||
+	    data == UINT32_MAX)
+		return false;
+	*tree = t->inlined + data;
+	return true;
+}
+
+static bool read_inlined(const struct gpc_gopclntab *t, const struct gpc_elf_source *source,
+			 uint64_t tree, int32_t index, struct inlined *ret)
+{
+	uint32_t size = t->layout >= 20 ? 16 : 20;
+	uint64_t at = tree + (uint64_t)index * size + (t->layout >= 20 ? 4 : 12);
+
+	return index < 65536 && gpc_elf_read(source, at, ret, sizeof *ret);
+}
+
+size_t gpc_gopclntab_lines(const struct gpc_gopclntab *t, const struct gpc_elf_source *source,
+			   const struct gpc_gofunc *f, uint64_t vaddr,
+			   struct gpc_dwarf_place ret[GPC_DWARF_DEPTH])
+{
+	uint32_t table = 0;
+	uint64_t tree = 0;
+	bool has_tree = tree_of(t, source, f, &table, &tree);
+	struct inlined call;
+	int32_t index;
+	size_t n = 0;
+
+	for (; n < GPC_DWARF_DEPTH - 1 && has_tree; n++) {
+		if (!value_at(t, source, f, table, vaddr, &index) || index < 0 ||
+		    !read_inlined(t, source, tree, index, &call) || call.place >= f->end - f->start)
+			break;
+		ret[n] = (struct gpc_dwarf_place){.function = name_at(t, source, call.name)};
+		if (!ret[n].function)
+			break;
+		ret[n].file = line_at(t, source, f, vaddr, &ret[n].line);
+		vaddr = f->start + call.place;
+	}
+	ret[n] = (struct gpc_dwarf_place){0};
+	ret[n].file = line_at(t, source, f, vaddr, &ret[n].line);
+	return n || ret[n].file ? n + 1 : 0;
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "elf/dwarf.h"
 #include "elf/file.h"
 
 struct gpc_gopclntab {
@@ -18,6 +19,7 @@ struct gpc_gopclntab {
 	uint64_t text;              /* address that offsets are from, 1.18 and later */
 	struct gpc_elf_range whole; /* of the file, up to the end of its section or segment */
 	uint64_t names, units, files, values, functions, table; /* file offsets */
+	uint64_t inlined; /* where data of functions are counted from; 0: not known */
 	uint32_t n_files;
 };
 
@@ -31,10 +33,12 @@ bool gpc_gopclntab_find(const struct gpc_elf *elf, struct gpc_gopclntab *ret);
 /* The function that covers an address. */
 bool gpc_gopclntab_function(const struct gpc_gopclntab *t, const struct gpc_elf_source *source,
 			    uint64_t vaddr, struct gpc_gofunc *ret);
-/* New texts, or NULL. */
+/* New text, or NULL. */
 char *gpc_gopclntab_name(const struct gpc_gopclntab *t, const struct gpc_elf_source *source,
 			 const struct gpc_gofunc *f);
-char *gpc_gopclntab_line(const struct gpc_gopclntab *t, const struct gpc_elf_source *source,
-			 const struct gpc_gofunc *f, uint64_t vaddr, uint32_t *line);
+/* Lines, and since 1.18 functions that were inlined, as gpc_dwarf_find() gives them. */
+size_t gpc_gopclntab_lines(const struct gpc_gopclntab *t, const struct gpc_elf_source *source,
+			   const struct gpc_gofunc *f, uint64_t vaddr,
+			   struct gpc_dwarf_place ret[GPC_DWARF_DEPTH]);
 
 #endif

@@ -254,7 +254,8 @@ static gpc_frame plain_frame(struct flattening *f, gpc_frame frame)
 
 	if (gpc_u64map_get(&f->frames, frame, &plain))
 		return plain;
-	if (gpc_names_entry(names, frame, &entry) && (entry.address || entry.build_id || (!entry.suffix && entry.line))) {
+	if (gpc_names_entry(names, frame, &entry) &&
+	    (entry.address || entry.build_id || (!entry.suffix && entry.line))) {
 		entry.address = 0;
 		entry.build_id = 0;
 		if (!entry.suffix) { /* of native code; with runtimes' frames they stay */

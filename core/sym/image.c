@@ -283,16 +283,15 @@ static void open_dwarf(struct gpc_image *image)
 	}
 }
 
-static size_t go_line(const struct gpc_image *image, uint64_t vaddr, struct gpc_dwarf_place *ret)
+static size_t go_lines(const struct gpc_image *image, uint64_t vaddr,
+		       struct gpc_dwarf_place ret[GPC_DWARF_DEPTH])
 {
 	struct gpc_elf_source source = own_source(image);
 	struct found found;
 
-	*ret = (struct gpc_dwarf_place){0};
 	if (!find_go(image, vaddr, &found))
 		return 0;
-	ret->file = gpc_gopclntab_line(&image->go, &source, &found.go, vaddr, &ret->line);
-	return ret->file != NULL;
+	return gpc_gopclntab_lines(&image->go, &source, &found.go, vaddr, ret);
 }
 
 void gpc_image_lines(struct gpc_image *image, uint64_t file_offset, struct gpc_line_list *ret)
@@ -304,10 +303,12 @@ void gpc_image_lines(struct gpc_image *image, uint64_t file_offset, struct gpc_l
 	if (!gpc_symtab_vaddr(image->symbols, file_offset, &vaddr) ||
 	    gpc_lines_known(&image->lines, vaddr, ret) || !is_unchanged(image))
 		return;
-	n = go_line(image, vaddr, places);
+	n = go_lines(image, vaddr, places);
 	if (!n && !image->lines.is_opened)
 		open_dwarf(image);
-	if (!n && image->lines.dwarf)
+	if (!n && !image->lines.dwarf)
+		return;
+	if (!n)
 		n = gpc_dwarf_find(image->lines.dwarf, vaddr, places);
 	if (gpc_lines_add(&image->lines, vaddr, places, n))
 		gpc_lines_known(&image->lines, vaddr, ret);

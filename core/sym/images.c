@@ -14,6 +14,7 @@
 
 #define MODULE       "sym"
 #define IDLE_WINDOWS 2
+#define DEBUG_KEPT   ((size_t)512 << 10) /* of one file, when others are asked */
 
 struct gpc_images {
 	struct gpc_images_limits limits;
@@ -27,6 +28,7 @@ struct gpc_images {
 	struct gpc_u64map by_key;    /* hash of the key → place in all */
 	struct gpc_u64map by_number; /* number → place in all */
 	uint32_t last_number, window;
+	uint32_t asked; /* the image that was last asked for lines */
 	uint64_t turn;
 	size_t files, bytes; /* bytes of symbols and names */
 };
@@ -279,7 +281,22 @@ static void drop_unused(struct gpc_images *images, bool (*keep)(void *ctx, uint3
 	images->window++;
 }
 
-/* What was read for the last questions about lines goes; answers stay. */
+/* Questions turn to another file: what was read for those about the last one goes,
+ * most of all what had to be unpacked for them. Answers stay. */
+static void turn_to(struct gpc_images *images, struct gpc_image *image)
+{
+	struct gpc_image *last = open_image(images, images->asked);
+
+	images->asked = image->number;
+	if (!last || last == image || !last->lines.dwarf)
+		return;
+	gpc_dwarf_forget(last->lines.dwarf);
+	if (gpc_dwarf_bytes(last->lines.dwarf) > DEBUG_KEPT)
+		gpc_lines_close(&last->lines);
+	recount(images, last);
+}
+
+/* After the window. */
 static void rest(struct gpc_images *images)
 {
 	for (size_t i = 0; i < images->all.n; i++) {
@@ -288,6 +305,8 @@ static void rest(struct gpc_images *images)
 		if (!image->lines.dwarf)
 			continue;
 		gpc_dwarf_rest(image->lines.dwarf);
+		if (gpc_dwarf_bytes(image->lines.dwarf) > DEBUG_KEPT)
+			gpc_lines_close(&image->lines);
 		recount(images, image);
 	}
 }
@@ -453,6 +472,7 @@ void gpc_images_lines(struct gpc_images *images, uint32_t image, uint64_t file_o
 	found = use_open(images, image);
 	if (!found || load(images, found) < 0)
 		return;
+	turn_to(images, found);
 	gpc_image_lines(found, file_offset, ret);
 	if (gpc_image_table_bytes(found) != found->bytes)
 		recount(images, found);

@@ -20,6 +20,9 @@ func (r *ring[T]) turn(n int) {
 //go:noinline
 func call(f func(int) uint64, n int) uint64 { return f(n) }
 
+// Inlined into its caller.
+func step(s uint64, i int) uint64 { return s*6364136223846793005 + uint64(i) }
+
 func used() float64 {
 	var u syscall.Rusage
 	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
@@ -35,7 +38,7 @@ func main() {
 		sum += call(func(n int) uint64 {
 			s := r.sum
 			for i := 0; i < n; i++ {
-				s = s*6364136223846793005 + uint64(i)
+				s = step(s, i)
 			}
 			return s
 		}, 300000)

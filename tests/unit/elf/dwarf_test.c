@@ -25,7 +25,9 @@ static uint32_t line_of(const char *words)
 
 static bool is_place(const struct gpc_dwarf_place *p, const char *function, uint32_t line)
 {
-	return p->line == line && p->file && strcmp(p->file, LINES_C) == 0 &&
+	const char *slash = p->file ? strrchr(p->file, '/') : NULL;
+
+	return p->line == line && slash && strcmp(slash, "/lines.c") == 0 && p->file[0] == '/' &&
 	       (function ? p->function && strcmp(p->function, function) == 0 : !p->function);
 }
 

@@ -51,16 +51,19 @@ static void expect(const struct fixture *f, uint32_t at, const char *name, const
 {
 	struct gpc_gofunc function;
 	autofree char *found = NULL;
-	autofree char *path = NULL;
-	uint32_t number = 0;
+	struct gpc_dwarf_place places[GPC_DWARF_DEPTH];
+	size_t n;
 
 	assert_true(gpc_gopclntab_function(&f->t, &f->elf.source, GO_TEXT + at, &function));
 	assert_true(function.start <= GO_TEXT + at && GO_TEXT + at < function.end);
 	found = gpc_gopclntab_name(&f->t, &f->elf.source, &function);
 	assert_string_equal(found, name);
-	path = gpc_gopclntab_line(&f->t, &f->elf.source, &function, GO_TEXT + at, &number);
-	assert_string_equal(path, file);
-	assert_int_equal(number, line);
+	n = gpc_gopclntab_lines(&f->t, &f->elf.source, &function, GO_TEXT + at, places);
+	assert_int_equal(n, 1);
+	assert_null(places[0].function);
+	assert_string_equal(places[0].file, file);
+	assert_int_equal(places[0].line, line);
+	gpc_dwarf_places_deinit(places, n);
 }
 
 static void expect_all(const struct fixture *f)
@@ -161,12 +164,14 @@ static void look_around(const struct fixture *f)
 {
 	for (uint32_t at = 0; at < 0x100; at += 8) {
 		struct gpc_gofunc function;
-		uint32_t line;
+		struct gpc_dwarf_place places[GPC_DWARF_DEPTH];
 
 		if (!gpc_gopclntab_function(&f->t, &f->elf.source, GO_TEXT + at, &function))
 			continue;
 		free(gpc_gopclntab_name(&f->t, &f->elf.source, &function));
-		free(gpc_gopclntab_line(&f->t, &f->elf.source, &function, GO_TEXT + at, &line));
+		gpc_dwarf_places_deinit(places,
+					gpc_gopclntab_lines(&f->t, &f->elf.source, &function,
+							    GO_TEXT + at, places));
 	}
 }
 

@@ -95,18 +95,13 @@ static inline size_t go_record(struct gotable *t, int layout, const struct gofun
 	return at;
 }
 
-/* functions end with one without a name, whose start is the end of all. */
-static inline void go_build(struct gotable *t, int layout, const struct gofunction *functions,
-			    bool has_text)
+/* The header; the offsets of the parts come later. Leaves room for what follows. */
+static inline void go_head(struct gotable *t, int layout, size_t n, bool has_text)
 {
 	static const uint32_t magics[] = {
 		[2] = 0xfffffffb, [16] = 0xfffffffa, [18] = 0xfffffff0, [20] = 0xfffffff1};
-	unsigned word = layout >= 18 ? 3 : 2, column = layout >= 18 ? 4 : 8, n = 0;
-	size_t names[16], records[16], strings[2], part[5] = {0}, table;
 
 	memset(t, 0, sizeof *t);
-	while (functions[n].name)
-		n++;
 	go_put(t, 0, magics[layout], 4);
 	go_put(t, 6, 1, 1);
 	go_put(t, 7, 8, 1);
@@ -115,10 +110,22 @@ static inline void go_build(struct gotable *t, int layout, const struct gofuncti
 		go_put(t, 16, 2, 8);
 		if (layout >= 18 && has_text)
 			go_put(t, 24, GO_TEXT, 8);
-		t->n = 8 + 8 * (word + 5);
+		t->n = layout >= 18 ? 72 : 64;
 	} else {
-		t->n = 16 + (2 * (size_t)n + 1) * 8 + 4;
+		t->n = 16 + (2 * n + 1) * 8 + 4;
 	}
+}
+
+/* functions end with one without a name, whose start is the end of all. */
+static inline void go_build(struct gotable *t, int layout, const struct gofunction *functions,
+			    bool has_text)
+{
+	unsigned word = layout >= 18 ? 3 : 2, column = layout >= 18 ? 4 : 8, n = 0;
+	size_t names[16], records[16], strings[2], part[5] = {0}, table;
+
+	while (functions[n].name)
+		n++;
+	go_head(t, layout, n, has_text);
 	part[0] = layout > 2 ? t->n : 0;
 	for (unsigned i = 0; i < n; i++)
 		names[i] = go_text(t, functions[i].name) - part[0];
@@ -195,7 +202,7 @@ static inline void go_wrap(struct gotable *t, const char *section)
 			    .p_filesz = 0x1000,
 			    .p_memsz = 0x1000};
 	p[1] = (Elf64_Phdr){.p_type = PT_LOAD,
-			    .p_flags = PF_R,
+			    .p_flags = PF_R | PF_W,
 			    .p_offset = GO_OFFSET,
 			    .p_vaddr = GO_DATA,
 			    .p_filesz = GO_SIZE,
