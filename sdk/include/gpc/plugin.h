@@ -587,7 +587,9 @@ struct gpc_processes_api {
  * frame may be called. An answer that takes longer than the budget is cut and
  * counted; a process whose reads hang is left alone. */
 enum {
-	GPC_PULL_EXACT = 1u << 0 /* the thread has not run since the sample was taken */
+	/* The thread has not run since the sample was taken, as far as is known when
+	 * the collector is called; it is checked once more behind the answer. */
+	GPC_PULL_EXACT = 1u << 0
 };
 struct gpc_pull_sample {
 	uint32_t struct_size;
