@@ -359,7 +359,8 @@ struct gpc_host {
 	/* [control,worker] every_ns 0 ends the timer with this token. */
 	gpc_status (*set_timer)(const struct gpc_host *h, const struct gpc_target *t,
 				uint64_t every_ns, uint64_t token);
-	/* [control,worker] Runs a program; the core reaps it, whoever owns SIGCHLD. */
+	/* [control,worker] Runs a program; the core reaps it, whoever owns SIGCHLD.
+	 * From start() it waits for the worker: hold no lock that ready() takes. */
 	gpc_status (*spawn)(const struct gpc_host *h, const struct gpc_spawn *s);
 	/* [any] NULL if unknown. Ids end in /N and never change meaning. */
 	const void *(*extension)(const struct gpc_host *h, const char *id);
