@@ -181,7 +181,7 @@ enum { GPC_SCOPE_SYSTEM = 1, GPC_SCOPE_PROCESS };
 enum {
 	GPC_THREADS_ONE = 0,    /* all calls of an instance one after another */
 	GPC_THREADS_PER_TARGET, /* targets in parallel, one call per target */
-	GPC_THREADS_OWN         /* brings its own; asks for writers by extension */
+	GPC_THREADS_OWN         /* brings its own; no extension gives them writers yet */
 };
 enum { GPC_TOUCH_NOTHING = 0, GPC_TOUCH_READS, GPC_TOUCH_PAUSES, GPC_TOUCH_INJECTS };
 
