@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runtimes that are read at samples, against programs whose every stack is known."""
-import sys
 import os
 import pathlib
 import re
@@ -8,8 +7,6 @@ import shutil
 import time
 
 import pytest
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 
 import rawdecode
 from conftest import wait_until
@@ -46,7 +43,7 @@ def check(verdict, n=500, joined=0.97, exact=0.95):
 
 def second_window(stage, judge, program, *options, **how):
     """The first one begins before the collector knows the process."""
-    how.setdefault("seconds", 12)
+    how.setdefault("seconds", 3)
     how.setdefault("frequency", 499)
     run = stage.run(*options, windows=2, **how)
     profiles = run.finish(300)
@@ -70,7 +67,7 @@ def check_totals(run, raw, pid):
 
 def test_interpreter_native_interpreter_sixty_deep(stage):
     program = stage.interp(levels=60)
-    run, verdict = second_window(stage, judge_interp, program, seconds=20)
+    run, verdict = second_window(stage, judge_interp, program, seconds=6)
     check(verdict, n=1000)
     # Each of the 120 functions was met, the deepest with 60 C frames of the interpreter.
     assert len(verdict.by_function) > 110 and max(verdict.by_function) == 119
@@ -83,7 +80,7 @@ def test_interpreter_native_interpreter_sixty_deep(stage):
 @x86
 def test_generated_code_without_frame_pointers_sixty_deep(stage):
     program = stage.anon(60)
-    run, verdict = second_window(stage, judge_anon, program, seconds=20)
+    run, verdict = second_window(stage, judge_anon, program, seconds=6)
     check(verdict, n=1000, joined=0.93)  # level 0 has none: a sixtieth, and its like
     assert len(verdict.by_function) > 55 and max(verdict.by_function) == 59
     # Some may have been moved to another CPU while they were read.
@@ -97,8 +94,8 @@ def test_generated_code_with_a_copy_of_the_stack(stage):
     check(verdict, joined=0.9)
 
 
-def test_two_hundred_threads(stage):
-    program = stage.interp(levels=4, threads=200)
+def test_fifty_threads(stage):
+    program = stage.interp(levels=4, threads=50)
     _, verdict = second_window(stage, judge_interp, program)
     check(verdict)
 
@@ -119,7 +116,7 @@ def test_threads_come_and_go(stage):
 def test_exec_in_the_middle(stage):
     raw = stage.folder / "raw"
     program = stage.interp(levels=10, threads=2, exec=900)
-    run = stage.run(f"debug-raw-records={raw}", windows=2, seconds=10, frequency=499)
+    run = stage.run(f"debug-raw-records={raw}", windows=2, seconds=4, frequency=499)
     run.finish(300)
     verdict = judge_interp(stacks_of(run.profiles[1], program.pid))
     check(verdict, joined=0.4, exact=0.4)  # each image is looked at anew
@@ -155,7 +152,7 @@ def test_in_a_root_and_a_pid_namespace_of_its_own(stage):
 def trouble(stage, kind, judge=judge_interp, program=None, **how):
     raw = stage.folder / "raw"
     program = program or stage.interp(levels=10)
-    how.setdefault("seconds", 6)
+    how.setdefault("seconds", 3)
     run = stage.run(f"testpull-trouble={kind}", f"debug-raw-records={raw}", windows=2,
                     frequency=199, **how)
     run.finish(300)
@@ -197,7 +194,7 @@ def test_an_empty_answer_is_no_error(stage):
 
 
 def test_each_second_answer_fails(stage):
-    run, verdict = trouble(stage, "fail", seconds=10)
+    run, verdict = trouble(stage, "fail", seconds=4)
     readers = run.readers()
     assert abs(readers["failed"] - readers["asked"] / 2) <= 1
     assert readers["joined"] > 0.4 * readers["asked"]
