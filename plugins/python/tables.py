@@ -41,7 +41,8 @@ HEADERS = """
 MEMBERS = {
     "runtime_head": [("_PyRuntimeState", "interpreters.head")],
     "interp_next": [("PyInterpreterState", "next")],
-    "interp_threads": [("PyInterpreterState", "tstate_head"), ("PyInterpreterState", "threads.head")],
+    "interp_threads": [("PyInterpreterState", "tstate_head"),
+                       ("PyInterpreterState", "threads.head")],
     "interp_sysdict": [("PyInterpreterState", "sysdict")],
     "thread_next": [("PyThreadState", "next")],
     "thread_interp": [("PyThreadState", "interp")],
@@ -170,10 +171,13 @@ def published_order(include):
     for name in ("pycore_debug_offsets.h", "pycore_runtime.h"):
         path = include / "internal" / name
         text = path.read_text() if path.exists() else ""
-        found = re.search(r"typedef struct _Py_DebugOffsets \{(.*?)\n\} _Py_DebugOffsets;", text, re.S)
+        found = re.search(r"typedef struct _Py_DebugOffsets \{(.*?)\n\} _Py_DebugOffsets;", text,
+                          re.S)
         if found:
             break
-    groups = re.findall(r"struct \w+\s*\{(.*?)\}\s*(\w+);", found[1], re.S)
+    groups = re.findall(r"struct\s*\w*\s*\{(.*?)\}\s*(\w+);", found[1], re.S)
+    assert len(re.findall("uint64_t", found[1])) == 2 + sum(
+        len(re.findall("uint64_t", body)) for body, _ in groups), include
     return [f"{group}.{field}" for body, group in groups
             for field in re.findall(r"uint64_t (\w+);", body)]
 
@@ -188,7 +192,8 @@ def published_row(version, order):
 def words(version, is_debug):
     """Members that no compiler knows."""
     lasti = "BYTES" if version < (3, 10) else "UNITS" if version < (3, 11) else "POINTER"
-    lines = "OLD_LNOTAB" if version < (3,) else "LNOTAB" if version < (3, 10) else "TABLE" if version < (3, 11) else "LOCATIONS"
+    lines = "OLD_LNOTAB" if version < (3,) else "LNOTAB" if version < (3, 10) else \
+        "TABLE" if version < (3, 11) else "LOCATIONS"
     yield "version", f"PY_VERSION({version[0]}, {version[1]})"
     yield "is_debug", "true" if is_debug else "false"
     yield "lasti", f"PY_LASTI_{lasti}"
