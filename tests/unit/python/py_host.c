@@ -295,8 +295,16 @@ static size_t unite(struct py_range *r, size_t n)
 	return kept;
 }
 
+/* Paths as the process sees them. */
+static const char *inside(const char *path, const char *root)
+{
+	size_t n = strlen(root);
+
+	return n > 1 && strncmp(path, root, n) == 0 ? path + n : path;
+}
+
 /* The process's mappings, as such without memory, and what was read of them. */
-static struct gpc_map *make_maps(struct py_host *h, uint32_t *ret)
+static struct gpc_map *make_maps(struct py_host *h, const char *root, uint32_t *ret)
 {
 	size_t n = unite(h->read.at, h->read.n), from = h->target->n_maps;
 	struct gpc_map *maps = calloc(from + n, sizeof *maps);
@@ -304,6 +312,7 @@ static struct gpc_map *make_maps(struct py_host *h, uint32_t *ret)
 	for (size_t i = 0; i < from; i++) {
 		maps[i] = h->view->maps[i];
 		maps[i].prot &= ~(uint32_t)GPC_MAP_READ;
+		maps[i].path = inside(maps[i].path, root);
 	}
 	for (size_t i = 0; i < n; i++)
 		maps[from + i] = (struct gpc_map){.start = h->read.at[i].at,
@@ -331,14 +340,19 @@ bool py_host_write(struct py_host *h, const char *text, const char *path)
 	struct gpc_target t = *h->target;
 	struct gpc_capture c = {.target = &t, .mem = h->mem, .max_bytes = 64u << 20};
 	struct gpc_capture_facts facts;
-	char stacks[512];
+	char stacks[512], link[32], root[512] = "";
 	bool is_written;
+
+	snprintf(link, sizeof link, "/proc/%d/root", t.pid);
+	if (readlink(link, root, sizeof root - 1) < 0)
+		return false;
 
 	snprintf(stacks, sizeof stacks, "%s.txt", path);
 	if (!write_text(h, text, stacks))
 		return false;
 	c.stacks_path = stacks;
-	t.maps = make_maps(h, &t.n_maps);
+	t.exe = inside(t.exe, root);
+	t.maps = make_maps(h, root, &t.n_maps);
 	t.map_stride = sizeof *t.maps;
 	is_written = gpc_mem_image_capture(&c, path, &facts, NULL) == GPC_OK;
 	free((void *)(uintptr_t)t.maps);
