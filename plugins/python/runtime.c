@@ -2,6 +2,7 @@
 #include "runtime.h"
 
 #include <ctype.h>
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -107,13 +108,12 @@ static bool symbol(const struct py_memory *m, const struct py_runtime *r, const 
  * API returns it: [endbr64;] mov interp_head(%rip), %rax; ret. */
 static bool decode_head(const struct py_memory *m, uint64_t function, uint64_t *ret)
 {
-#if defined(__x86_64__)
 	static const uint8_t endbr[4] = {0xF3, 0x0F, 0x1E, 0xFA}, load[3] = {0x48, 0x8B, 0x05};
 	uint8_t code[16];
 	size_t i = 0;
 	int32_t distance;
 
-	if (!gpc_py_read(m, function, code, sizeof code))
+	if (m->target->machine != EM_X86_64 || !gpc_py_read(m, function, code, sizeof code))
 		return false;
 	if (memcmp(code, endbr, sizeof endbr) == 0)
 		i = sizeof endbr;
@@ -122,12 +122,6 @@ static bool decode_head(const struct py_memory *m, uint64_t function, uint64_t *
 	memcpy(&distance, code + i + 3, sizeof distance);
 	*ret = function + i + 7 + (uint64_t)(int64_t)distance;
 	return true;
-#else
-	(void)m;
-	(void)function;
-	(void)ret;
-	return false;
-#endif
 }
 
 static bool find_old_list(const struct py_memory *m, const struct py_runtime *r, uint64_t *ret)

@@ -116,8 +116,12 @@ static int64_t read_mem(const struct gpc_host *host, const struct gpc_target *t,
 	struct py_host *h = of(host);
 	int64_t got;
 
-	if (h->image)
-		return gpc_mem_image_read(h->image, at, buf, n);
+	if (h->image) {
+		got = gpc_mem_image_read(h->image, at, buf, n);
+		if (got > 0 && h->corrupt)
+			h->corrupt(h->corrupt_ctx, buf, (uint64_t)got);
+		return got;
+	}
 	got = gpc_mem_read(h->mem, t->id, t->pid, at, buf, n);
 	if (got > 0) {
 		struct py_range r = {at, at + (uint64_t)got};
@@ -252,13 +256,21 @@ bool py_host_open(struct py_host *h, int32_t pid)
 	return true;
 }
 
-bool py_host_load(struct py_host *h, const char *path)
+void py_host_use(struct py_host *h, struct gpc_mem_image *image)
 {
 	memset(h, 0, sizeof *h);
 	fill(h);
-	if (gpc_mem_image_load(path, 64u << 20, &h->image, NULL) < 0)
+	h->image = image;
+	h->target = gpc_mem_image_target(image);
+}
+
+bool py_host_load(struct py_host *h, const char *path)
+{
+	struct gpc_mem_image *image;
+
+	if (gpc_mem_image_load(path, 64u << 20, &image, NULL) < 0)
 		return false;
-	h->target = gpc_mem_image_target(h->image);
+	py_host_use(h, image);
 	return true;
 }
 

@@ -25,6 +25,9 @@ struct py_host {
 	struct gpc_mem_image *image;
 	vec(struct py_range) read;
 	vec(char) told; /* lines "symbol NAME START BYTES", "section ...", "thread PTHREAD TID" */
+	/* What an image answers can be changed on its way; or NULL. */
+	void (*corrupt)(void *ctx, uint8_t *buf, uint64_t n);
+	void *corrupt_ctx;
 	uint64_t now_ns;
 	char report[512]; /* the last one */
 };
@@ -32,6 +35,7 @@ struct py_host {
 bool py_host_open(struct py_host *h, int32_t pid);
 /* stacks of the image: what py_host told when it was written, and more. */
 bool py_host_load(struct py_host *h, const char *path);
+void py_host_use(struct py_host *h, struct gpc_mem_image *image); /* takes it */
 void py_host_close(struct py_host *h);
 /* Writes what was read; text: a file with more lines. */
 bool py_host_write(struct py_host *h, const char *text, const char *path);
