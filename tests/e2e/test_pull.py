@@ -17,6 +17,7 @@ from sessions import libraries
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="profiling a whole machine needs root")
 x86 = pytest.mark.skipif(os.uname().machine != "x86_64", reason="generated code is x86-64")
+wide = pytest.mark.wide
 EDGES = 0.001  # share of samples that may have an edge that the program has not
 
 
@@ -87,6 +88,7 @@ def test_generated_code_without_frame_pointers_sixty_deep(stage):
     assert run.readers()["failed"] <= 0.01 * run.readers()["asked"]
 
 
+@wide
 @x86
 def test_generated_code_with_a_copy_of_the_stack(stage):
     program = stage.anon(30)
@@ -100,6 +102,7 @@ def test_fifty_threads(stage):
     check(verdict)
 
 
+@wide
 def test_idle_threads_cost_nothing(stage):
     program = stage.interp(levels=4, threads=2, idle=500)
     run, verdict = second_window(stage, judge_interp, program)
@@ -107,6 +110,7 @@ def test_idle_threads_cost_nothing(stage):
     assert run.readers()["asked"] <= count_of(run.profiles, comm="interp")
 
 
+@wide
 def test_threads_come_and_go(stage):
     program = stage.interp(levels=2, threads=8, churn=1)
     _, verdict = second_window(stage, judge_interp, program)
@@ -172,7 +176,7 @@ def test_slow_answers_are_cut_and_the_process_left_alone(stage):
     assert "take too long" in run.log
 
 
-@pytest.mark.parametrize("kind", ["overlap", "order", "beyond"])
+@pytest.mark.parametrize("kind", ["overlap", *(pytest.param(k, marks=wide) for k in ("order", "beyond"))])
 def test_runs_that_make_no_sense_stand_alone(stage, kind):
     run, verdict = trouble(stage, kind)
     assert verdict.alone > 0.7 * verdict.n > 50
@@ -180,6 +184,7 @@ def test_runs_that_make_no_sense_stand_alone(stage, kind):
     assert run.readers()["failed"] == 0
 
 
+@wide
 def test_more_frames_than_room(stage):
     run, verdict = trouble(stage, "room")
     readers = run.readers()
@@ -187,6 +192,7 @@ def test_more_frames_than_room(stage):
     assert verdict.native == verdict.n
 
 
+@wide
 def test_an_empty_answer_is_no_error(stage):
     run, verdict = trouble(stage, "empty")
     assert run.readers()["failed"] == run.readers()["answered"] == 0
@@ -201,6 +207,7 @@ def test_each_second_answer_fails(stage):
     assert 0.4 * verdict.n < verdict.native < 0.6 * verdict.n
 
 
+@wide
 @x86
 @pytest.mark.parametrize("kind", ["room", "still"])
 def test_steps_that_make_no_sense(stage, kind):
@@ -271,6 +278,7 @@ def run_lives_with_threads(run):
     return text.rsplit(")", 1)[1].split()[0] not in "ZX"
 
 
+@wide
 def test_a_collector_that_sleeps(stage):
     raw = stage.folder / "raw"
     program = stage.interp(levels=3)
@@ -284,6 +292,7 @@ def test_a_collector_that_sleeps(stage):
     assert judge_interp(stacks_of(run.profiles[1], program.pid)).native > 50
 
 
+@wide
 def test_a_page_that_userfaultfd_owes(stage):
     """That is an error at once, not a wait."""
     program = stage.interp(levels=3, owed=1)
@@ -302,7 +311,7 @@ def without(*rights):
     return ["setpriv", "--bounding-set", drop, "--inh-caps", drop]
 
 
-@pytest.mark.parametrize("asked", ["realtime", "nice"])
+@pytest.mark.parametrize("asked", ["realtime", pytest.param("nice", marks=wide)])
 def test_without_the_right_to_priority(stage, asked):
     program = stage.interp(levels=10)
     run, verdict = second_window(stage, judge_interp, program, f"reader-priority={asked}",
@@ -316,6 +325,7 @@ def test_without_the_right_to_priority(stage, asked):
     assert verdict.joined + verdict.alone + verdict.native == verdict.n
 
 
+@wide
 def test_without_perfmon(stage):
     program = stage.interp(levels=10)
     run, verdict = second_window(stage, judge_interp, program, f"pids={program.pid}",
@@ -326,7 +336,7 @@ def test_without_perfmon(stage):
     check(verdict)
 
 
-@pytest.mark.parametrize("priority", ["normal", "batched"])
+@pytest.mark.parametrize("priority", ["batched", pytest.param("normal", marks=wide)])
 def test_lower_priorities_join_only_what_is_proven(stage, priority):
     program = stage.interp(levels=10)
     run, verdict = second_window(stage, judge_interp, program, f"reader-priority={priority}")
