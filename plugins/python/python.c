@@ -6,6 +6,8 @@
 
 #include <gpc/log.h>
 
+#include "about.h"
+
 static gpc_status create(const struct gpc_host *h, const void *options, void **self)
 {
 	struct python *p = calloc(1, sizeof *p);
@@ -94,6 +96,7 @@ static gpc_status attach(void *self, const struct gpc_target *target, void **tct
 	}
 	gpc_host_logf(p->host, GPC_DEBUG, "process %d: Python %s in %s", target->pid,
 		      t->runtime.version, t->runtime.path);
+	gpc_py_about(t);
 	*tctx = t;
 	return GPC_OK;
 }

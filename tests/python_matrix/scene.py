@@ -1,5 +1,5 @@
-# -*- coding: utf-8 -*-
 # SPDX-License-Identifier: Apache-2.0
+# -*- coding: utf-8 -*-
 """Threads that wait in all kinds of Python frames, and what Python itself says of them:
 record.py makes the images of tests/unit/python/images of it. For every version from 2.7 on.
 

@@ -720,6 +720,25 @@ struct gpc_elf_api {
 			     const char *name, uint64_t *start, uint64_t *bytes);
 };
 
+/* ---- gpc.about/1: what a process is -------------------------------------- */
+
+enum {
+	GPC_FACT_CWD = 1, /* its working directory, as it sees it */
+	GPC_FACT_EXECFN   /* the path that its image was started by (AT_EXECFN) */
+};
+struct gpc_about_api {
+	uint32_t struct_size, reserved;
+	/* [worker] Which application the process is: "gunicorn: shop.wsgi (/srv/shop/wsgi.py)". The
+	 * first collector's answer stays. */
+	gpc_status (*appid)(const struct gpc_host *h, const struct gpc_target *t, const char *text);
+	/* [worker] A member of its metadata, as of the profile's header. value NULL: null. */
+	gpc_status (*member)(const struct gpc_host *h, const struct gpc_target *t, const char *key,
+			     const char *value);
+	/* [worker] A GPC_FACT_ as text; longer ones are refused. */
+	gpc_status (*fact)(const struct gpc_host *h, const struct gpc_target *t, uint32_t which,
+			   char *ret, uint64_t size);
+};
+
 /* ---- gpc.profile/1: reading a profile, for sinks ------------------------ */
 
 struct gpc_stack { /* one folded stack */
