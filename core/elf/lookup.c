@@ -4,7 +4,9 @@
 #include <elf.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "elf/symbols.h"
+#include "elf/unpack.h"
 
 #define MAX_CHAIN      65536
 #define VERSION_HIDDEN 0x8000
@@ -149,17 +151,42 @@ bool gpc_elf_lookup_dynamic(const struct gpc_elf *elf, const char *name, uint64_
 	return true;
 }
 
+static bool search_symtab(struct search *s, const struct gpc_elf *elf, const char *name)
+{
+	if (!begin(s, elf, name, SHT_SYMTAB))
+		return false;
+	gpc_elf_symbols_each(elf, &s->symbols, consider_next, s, NULL);
+	return s->found;
+}
+
+static bool search_mini(struct search *s, const struct gpc_elf *elf, const char *name)
+{
+	autofree uint8_t *bytes = NULL;
+	struct gpc_elf_source source;
+	struct gpc_elf mini;
+	bool found;
+	size_t n;
+
+	if (gpc_elf_mini(elf, &bytes, &n, NULL) < 0)
+		return false;
+	source = gpc_elf_source_memory(bytes, n);
+	if (gpc_elf_init(&mini, &source, NULL) < 0)
+		return false;
+	found = search_symtab(s, &mini, name);
+	gpc_elf_deinit(&mini);
+	return found;
+}
+
 bool gpc_elf_lookup_sized(const struct gpc_elf *elf, const char *name, uint64_t *ret,
 			  uint64_t *bytes)
 {
 	struct search s;
+	bool found = search_dynamic(&s, elf, name);
 
-	if (!search_dynamic(&s, elf, name)) {
-		if (!begin(&s, elf, name, SHT_SYMTAB))
-			return false;
-		gpc_elf_symbols_each(elf, &s.symbols, consider_next, &s, NULL);
-	}
-	if (!s.found)
+	if (!found)
+		found = gpc_elf_section_of_type(elf, SHT_SYMTAB) ? search_symtab(&s, elf, name)
+								 : search_mini(&s, elf, name);
+	if (!found)
 		return false;
 	*ret = s.value;
 	*bytes = s.bytes;
