@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is known of a place in generated code: found out once, then remembered. */
+#include "walk.h"
+
+/* ---- where the caller is ------------------------------------------------------------ */
+
+static void leaf_shape(struct walk *w, struct place *p)
+{
+	const struct blob *b = &p->blob;
+	uint8_t code[GPC_JAVA_CODE_BYTES];
+	uint32_t n;
+
+	p->rule = RULE_SHAPE;
+	if (p->pc <= b->entry) { /* the check of the class before it has no frame */
+		p->shape = (struct frame_shape){0, -1};
+		return;
+	}
+	if (p->pc < b->code_begin + (uint32_t)b->frame_complete && p->pc - b->entry < sizeof code) {
+		n = (uint32_t)gpc_java_read_some(&w->vm->mem, b->entry, code, sizeof code);
+		if (gpc_java_code_prologue(code, n, (uint32_t)(p->pc - b->entry), &p->shape))
+			return;
+	}
+	n = (uint32_t)gpc_java_read_some(&w->vm->mem, p->pc, code, sizeof code);
+	if (gpc_java_code_epilogue(code, n, &p->shape))
+		return;
+	p->shape = (struct frame_shape){b->frame_bytes - 8, b->frame_bytes - 16};
+}
+
+static void find_rule(struct walk *w, struct place *p)
+{
+	const struct blob *b = &p->blob;
+
+	p->shape = (struct frame_shape){b->frame_bytes - 8, b->frame_bytes - 16};
+	switch (b->kind) {
+	case BLOB_COMPILED:
+	case BLOB_NATIVE:
+		if (b->frame_bytes < 16)
+			p->rule = RULE_SEARCH;
+		else if (!p->is_return)
+			leaf_shape(w, p);
+		else if (p->pc == b->deopt && b->deopt) {
+			p->rule = RULE_DEOPT;
+			p->shape.ra = (int32_t)b->orig_pc;
+		} else
+			p->rule = RULE_SHAPE;
+		break;
+	case BLOB_INTERPRETER:
+		p->rule = RULE_INTERPRETER;
+		break;
+	case BLOB_STUBS:
+		p->rule = p->pc == w->vm->call_stub_return ? RULE_ENTRY : RULE_SEARCH;
+		break;
+	case BLOB_RUNTIME:
+		p->rule = b->frame_bytes >= 16 ? RULE_SHAPE : RULE_SEARCH;
+		break;
+	default:
+		p->rule = RULE_SEARCH;
+	}
+}
+
+/* ---- what is executed there ------------------------------------------------------------ */
+
+static void name_compiled(struct walk *w, struct place *p)
+{
+	const struct blob *b = &p->blob;
+	const struct jmem *m = &w->vm->mem;
+	struct scope scopes[GPC_JAVA_SCOPES_MAX];
+	uint32_t outer = b->comp_level >= 1 && b->comp_level <= 3 ? SUFFIX_C1 : SUFFIX_COMPILED;
+	uint32_t at = 0, n = 0;
+
+	p->is_call = b->kind == BLOB_NATIVE;
+	if (b->kind == BLOB_COMPILED) {
+		p->is_call =
+			p->is_return && gpc_java_pc_find(m, &w->vm->layout, b, p->pc, true, &at);
+		/* Calls of stubs that never look at their caller have no entry. */
+		if (p->is_call || gpc_java_pc_find(m, &w->vm->layout, b, p->pc, false, &at))
+			n = gpc_java_scopes(m, &w->vm->layout, b, at, scopes);
+	}
+	if (!n || scopes[n - 1].method != b->method) {
+		scopes[0] = (struct scope){b->method, -1};
+		n = 1;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		gpc_frame f = gpc_java_frame(w, scopes[i].method, scopes[i].bci,
+					     i + 1 < n ? SUFFIX_INLINED : outer);
+
+		p->frames[p->n] = f;
+		p->n += f != 0;
+	}
+}
+
+static void name_place(struct walk *w, struct place *p)
+{
+	p->n = 0;
+	p->epoch = w->out->writer->epoch;
+	if (p->blob.kind <= BLOB_NATIVE) {
+		name_compiled(w, p);
+		return;
+	}
+	p->is_call = true;
+	if (p->rule == RULE_ENTRY)
+		p->frames[p->n++] = gpc_java_plain_frame(w, "call_stub");
+	else if (p->blob.kind != BLOB_INTERPRETER)
+		p->frames[p->n++] = gpc_java_plain_frame(w, p->blob.name);
+}
+
+/* ---- remembering ------------------------------------------------------------------------ */
+
+static bool is_checked(struct walk *w, const struct blob *b)
+{
+	for (uint32_t i = 0; i < w->n_checked; i++)
+		if (w->checked[i] == b->addr)
+			return true;
+	if (!gpc_java_blob_is(&w->vm->mem, &w->vm->layout, b))
+		return false;
+	if (b->kind <= BLOB_NATIVE && w->n_checked < GPC_JAVA_CHECKED)
+		w->checked[w->n_checked++] = b->addr;
+	return true;
+}
+
+static bool look(struct walk *w, uint64_t pc, bool is_return, struct place *p)
+{
+	const struct jmem *m = &w->vm->mem;
+	const struct layout *l = &w->vm->layout;
+	/* A call may be the last instruction. */
+	uint64_t addr = gpc_java_blob_find(m, l, &w->vm->heaps, pc - is_return);
+
+	*p = (struct place){.pc = pc, .is_return = is_return};
+	if (!addr || !gpc_java_blob_read(m, l, addr, &p->blob) || pc < p->blob.code_begin ||
+	    pc - is_return >= p->blob.code_end)
+		return false;
+	find_rule(w, p);
+	name_place(w, p);
+	return true;
+}
+
+const struct place *gpc_java_place(struct walk *w, uint64_t pc, bool is_return)
+{
+	struct place *p = &w->place;
+
+	if (!gpc_java_heaps_has(&w->vm->heaps, pc))
+		return NULL;
+	if (gpc_java_places_get(&w->vm->places, pc, is_return, p) && is_checked(w, &p->blob)) {
+		if (p->epoch == w->out->writer->epoch)
+			return p;
+		name_place(w, p);
+	} else if (w->vm->mem.host->now_ns(w->vm->mem.host) > w->deadline_ns ||
+		   !look(w, pc, is_return, p)) {
+		return NULL;
+	}
+	gpc_java_places_put(&w->vm->places, p);
+	return p;
+}

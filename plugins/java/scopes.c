@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scopes.h"
+
+#define PC_BYTES    16
+#define BLOCK       64 /* entries read at once */
+#define LOWEST      192
+#define METHODS_MAX 65536
+
+uint32_t gpc_java_unsigned5(const uint8_t *bytes, uint32_t n, uint32_t excluded, uint32_t *ret)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t i = 0; i < 5 && i < n; i++) {
+		if (bytes[i] < excluded)
+			return 0;
+		sum += (bytes[i] - excluded) << (6 * i);
+		if (bytes[i] < LOWEST + excluded || i == 4) {
+			*ret = sum;
+			return i + 1;
+		}
+	}
+	return 0;
+}
+
+/* ---- the entry ------------------------------------------------------------------------ */
+
+static int32_t pc_offset(const struct layout *l, const uint8_t *entry)
+{
+	return (int32_t)gpc_java_u32(entry, (uint32_t)l->field[F_PC_OFFSET]);
+}
+
+bool gpc_java_pc_find(const struct jmem *m, const struct layout *l, const struct blob *b,
+		      uint64_t pc, bool is_return, uint32_t *scope)
+{
+	uint8_t block[BLOCK * PC_BYTES];
+	int64_t wanted = (int64_t)(pc - b->code_begin) + !is_return;
+	uint32_t from = 0, to = b->n_pcs;
+
+	if (l->field[F_PC_OFFSET] > PC_BYTES - 4 || l->field[F_PC_SCOPE] > PC_BYTES - 4)
+		return false;
+	/* The first entry at or behind wanted lies in [from, to]. */
+	while (to - from > BLOCK) {
+		uint32_t mid = from + (to - from) / 2;
+
+		if (!gpc_java_read(m, b->pcs + (uint64_t)mid * PC_BYTES, block, PC_BYTES))
+			return false;
+		if (pc_offset(l, block) < wanted)
+			from = mid + 1;
+		else
+			to = mid + 1;
+	}
+	if (from >= to || !gpc_java_read(m, b->pcs + (uint64_t)from * PC_BYTES, block,
+					 (uint64_t)(to - from) * PC_BYTES))
+		return false;
+	for (uint32_t i = 0; i < to - from; i++) {
+		const uint8_t *entry = block + i * PC_BYTES;
+
+		if (pc_offset(l, entry) < wanted)
+			continue;
+		if (is_return && pc_offset(l, entry) != wanted)
+			return false;
+		*scope = gpc_java_u32(entry, (uint32_t)l->field[F_PC_SCOPE]);
+		return true;
+	}
+	return false;
+}
+
+/* ---- its scopes -------------------------------------------------------------------------- */
+
+struct raw_scope {
+	uint32_t sender, method, bci;
+};
+
+static bool read_scope(const struct jmem *m, const struct layout *l, uint64_t addr,
+		       struct raw_scope *ret)
+{
+	uint8_t bytes[16];
+	uint32_t n = (uint32_t)gpc_java_read_some(m, addr, bytes, sizeof bytes), at = 0, used;
+	uint32_t *const out[] = {&ret->sender, &ret->method, &ret->bci};
+
+	for (int i = 0; i < 3; i++, at += used) {
+		used = gpc_java_unsigned5(bytes + at, n - at, l->unsigned5_excluded, out[i]);
+		if (!used)
+			return false;
+	}
+	return true;
+}
+
+uint32_t gpc_java_scopes(const struct jmem *m, const struct layout *l, const struct blob *b,
+			 uint32_t at, struct scope ret[GPC_JAVA_SCOPES_MAX])
+{
+	uint32_t n = 0;
+
+	while (at && n < GPC_JAVA_SCOPES_MAX) {
+		struct raw_scope raw;
+
+		if (!read_scope(m, l, b->scopes + at, &raw) || !raw.method ||
+		    raw.method > METHODS_MAX ||
+		    !gpc_java_read_u64(m, b->metadata + 8 * (uint64_t)(raw.method - 1),
+				       &ret[n].method))
+			return 0;
+		ret[n++].bci = (int32_t)raw.bci - 1;
+		if (raw.sender >= at) /* callers were written first */
+			return raw.sender ? 0 : n;
+		at = raw.sender;
+	}
+	return at ? 0 : n;
+}
