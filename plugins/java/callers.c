@@ -5,6 +5,7 @@
 #include "walk.h"
 
 #define SEARCH_WORDS 128
+#define FRAME_WORDS  40
 #define FRAME_MAX    (1u << 20)
 
 bool gpc_java_is_caller(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp)
@@ -67,5 +68,19 @@ bool gpc_java_search_caller(struct walk *w)
 		if (try_word(w, at, fp))
 			return true;
 	}
+	return false;
+}
+
+bool gpc_java_search_from(struct walk *w, uint32_t bytes)
+{
+	struct gpc_step_state *s = w->state;
+	uint64_t sp = s->sp, fp = s->fp, saved;
+
+	if (s->is_leaf &&
+	    (try_word(w, sp, fp) || (gpc_java_stack(w, sp, &saved) && try_word(w, sp + 8, saved))))
+		return true;
+	for (uint64_t at = sp + bytes + 8; at < sp + bytes + 8 * FRAME_WORDS; at += 8)
+		if (gpc_java_stack(w, at - 8, &saved) && try_word(w, at, saved))
+			return true;
 	return false;
 }

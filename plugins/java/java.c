@@ -207,6 +207,17 @@ static gpc_status java_step(void *self, void *tctx, const struct gpc_pull_sample
 	return gpc_java_walk(&w);
 }
 
+static gpc_status java_begin(void *self, void *tctx, const struct gpc_pull_sample *s,
+			     struct gpc_step_state *state)
+{
+	struct vm *vm = &((struct jvm *)tctx)->vm;
+	uint64_t thread = gpc_java_thread_of(&vm->threads, &vm->mem, &vm->layout, s->ns_tid);
+
+	(void)self;
+	gpc_java_go_on(vm, gpc_java_thread_anchor(&vm->mem, &vm->layout, thread), state);
+	return GPC_OK;
+}
+
 static const void *java_extension(void *self, const char *id)
 {
 	struct java *j = self;
@@ -215,7 +226,8 @@ static const void *java_extension(void *self, const char *id)
 		return NULL;
 	j->step = (struct gpc_step_api){.struct_size = sizeof j->step,
 					.stack_bytes = STACK_BYTES,
-					.step = java_step};
+					.step = java_step,
+					.begin = java_begin};
 	return &j->step;
 }
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <gpc/log.h>
+
 #include "walk.h"
 
 #define BUDGET_NS  UINT64_C(1200000) /* for what is not known yet; then the sample is given up */
@@ -39,15 +41,18 @@ static bool follow_shape(struct walk *w, const struct frame_shape *shape, bool *
 	return true;
 }
 
-/* By its shape, or where else its caller may be: code that runs beside the frame
- * (barriers, spilled registers) moves sp. */
-static gpc_status shape_up(struct walk *w, const struct frame_shape *shape)
+/* By its shape. Code that runs beside the frame (barriers that spill registers) moves
+ * sp down: of a leaf, and of a return address that no call of Java has left, the
+ * return address may be further up. */
+static gpc_status shape_up(struct walk *w, const struct frame_shape *shape, bool is_call)
 {
 	bool is_plausible = false;
 
 	if (!follow_shape(w, shape, &is_plausible))
 		return GPC_E_CORRUPT;
-	return is_plausible || gpc_java_search_caller(w) ? GPC_OK : GPC_E_CORRUPT;
+	if (is_plausible || (!is_call && gpc_java_search_from(w, (uint32_t)shape->ra)))
+		return GPC_OK;
+	return GPC_E_CORRUPT;
 }
 
 /* The frame's return address was replaced; the true one, which is in the same code,
@@ -98,17 +103,19 @@ static gpc_status up(struct walk *w)
 {
 	const struct place *p = gpc_java_place(w, w->state->pc, !w->state->is_leaf);
 	struct frame_shape shape;
+	bool is_call;
 
 	if (!p)
 		return GPC_E_CORRUPT;
 	shape = p->shape;
+	is_call = p->is_call && p->is_return;
 	if (p->rule == RULE_DEOPT)
 		return undo_deopt(w, p);
 	w->is_stub = p->blob.kind >= BLOB_STUBS;
 	add_all(w, p);
 	switch (p->rule) {
 	case RULE_SHAPE:
-		return shape_up(w, &shape);
+		return shape_up(w, &shape, is_call);
 	case RULE_INTERPRETER:
 		return gpc_java_interp_up(w);
 	case RULE_ENTRY:
@@ -116,6 +123,15 @@ static gpc_status up(struct walk *w)
 	default:
 		return gpc_java_search_caller(w) ? GPC_OK : GPC_E_CORRUPT;
 	}
+}
+
+void gpc_java_go_on(const struct vm *vm, struct java_anchor anchor, struct gpc_step_state *state)
+{
+	bool is_known = anchor.sp > state->sp && gpc_java_heaps_has(&vm->heaps, anchor.pc - 1);
+
+	state->next_sp = is_known ? anchor.sp : 0;
+	state->next_pc = anchor.pc;
+	state->next_fp = anchor.fp;
 }
 
 /* ---- the whole run ------------------------------------------------------------------------ */
@@ -127,6 +143,22 @@ static gpc_status end_cut(struct walk *w)
 	return GPC_OK;
 }
 
+/* For whoever looks why stacks are missing. */
+static gpc_status give_up(struct walk *w, const struct gpc_step_state *at, gpc_status st)
+{
+	const struct gpc_step_state *s = w->state;
+
+	gpc_host_logf(
+		w->vm->mem.host, GPC_TRACE,
+		"no caller: pc %llx in %s, sp +%llx, fp +%llx, %s, after %u frames; sampled pc "
+		"%llx",
+		(unsigned long long)at->pc, w->place.blob.name[0] ? w->place.blob.name : "no code",
+		(unsigned long long)(s->sp - w->sample->sp),
+		(unsigned long long)(s->fp - w->sample->sp), s->is_leaf ? "leaf" : "return",
+		w->out->n, (unsigned long long)w->sample->pc);
+	return st;
+}
+
 gpc_status gpc_java_walk(struct walk *w)
 {
 	struct gpc_step_state *s = w->state;
@@ -134,18 +166,20 @@ gpc_status gpc_java_walk(struct walk *w)
 	if (w->out->room < 2)
 		return GPC_E_BUDGET;
 	for (unsigned i = 0; i < FRAMES_MAX; i++) {
-		uint64_t sp = s->sp;
+		struct gpc_step_state before = *s;
 		gpc_status st;
 
-		if (!gpc_java_heaps_has(&w->vm->heaps, s->is_leaf ? s->pc : s->pc - 1))
+		if (!gpc_java_heaps_has(&w->vm->heaps, s->is_leaf ? s->pc : s->pc - 1)) {
+			gpc_java_go_on(w->vm, w->next, s);
 			return GPC_OK;
+		}
 		st = up(w);
 		if (w->is_full || (st < 0 && w->is_stale && w->out->n))
 			return end_cut(w);
 		if (st < 0)
-			return st;
-		if (s->sp < sp)
-			return GPC_E_CORRUPT;
+			return give_up(w, &before, st);
+		if (s->sp < before.sp)
+			return give_up(w, &before, GPC_E_CORRUPT);
 	}
 	return GPC_E_CORRUPT;
 }

@@ -32,10 +32,13 @@ void gpc_java_walk_init(struct walk *w, struct vm *vm, const struct gpc_pull_sam
 
 /* walk.c */
 gpc_status gpc_java_walk(struct walk *w);
+/* Above native code in state Java goes on at anchor, if that can be. */
+void gpc_java_go_on(const struct vm *vm, struct java_anchor anchor, struct gpc_step_state *state);
 
 /* stack.c: a word of the thread's stack. */
 bool gpc_java_stack(struct walk *w, uint64_t addr, uint64_t *ret);
-/* A register of the sample by its number in asm/perf_regs.h; 0 when it has none. */
+/* A register of the sample by its number in x86's asm/perf_regs.h; 0 when it has none. */
+enum { REG_AX = 0, REG_BX = 1, REG_R13 = 21 };
 uint64_t gpc_java_register(const struct gpc_pull_sample *s, unsigned number);
 
 /* place.c: what is known of a place. Of a leaf: the code executed there. NULL:
@@ -69,5 +72,7 @@ gpc_status gpc_java_interp_up(struct walk *w);
 bool gpc_java_is_caller(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp);
 /* Moves up to the first caller found from sp on. */
 bool gpc_java_search_caller(struct walk *w);
+/* The same of a method's frame: a leaf may have none; else from sp + bytes on. */
+bool gpc_java_search_from(struct walk *w, uint32_t bytes);
 
 #endif

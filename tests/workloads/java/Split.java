@@ -14,7 +14,7 @@ import java.io.RandomAccessFile;
 import java.util.function.LongUnaryOperator;
 
 public class Split {
-    interface Work {
+    public interface Work {
         long work(long n);
     }
 
@@ -34,7 +34,7 @@ public class Split {
     static volatile boolean stop;
 
     // Small enough to be inlined everywhere; its loop is where time goes.
-    static long spin(long n) {
+    public static long spin(long n) {
         long x = n;
         for (long i = 0; i < n; i++) {
             x = x * 6364136223846793005L + 1442695040888963407L;
