@@ -21,6 +21,9 @@ struct frame_shape {
 bool gpc_java_code_prologue(const uint8_t *code, uint32_t n, uint32_t pc, struct frame_shape *ret);
 /* code: n bytes from the place that is executed. False: it is no epilogue. */
 bool gpc_java_code_epilogue(const uint8_t *code, uint32_t n, struct frame_shape *ret);
+/* Do the n bytes hold a jump back, to before the byte -behind of them, but not
+ * before -limit? Then they are of one loop with what is behind. */
+bool gpc_java_code_jumps_back(const uint8_t *code, uint32_t n, uint32_t behind, uint32_t limit);
 /* code: the n bytes before a return address. */
 bool gpc_java_code_is_call(const uint8_t *code, uint32_t n);
 

@@ -174,6 +174,29 @@ bool gpc_java_code_epilogue(const uint8_t *code, uint32_t n, struct frame_shape 
 	return true;
 }
 
+/* ---- loops ------------------------------------------------------------------------------ */
+
+/* Instructions are not told apart: bytes that look like a jump to just there are one. */
+bool gpc_java_code_jumps_back(const uint8_t *code, uint32_t n, uint32_t behind, uint32_t limit)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct reader r = {code + i, n - i};
+		int64_t to;
+
+		if (r.n >= 6 && r.at[0] == 0x0f && (r.at[1] & 0xf0) == 0x80) /* jcc rel32 */
+			to = (int64_t)i + 6 + imm32(&r, 2);
+		else if (r.n >= 5 && r.at[0] == 0xe9) /* jmp rel32 */
+			to = (int64_t)i + 5 + imm32(&r, 1);
+		else if (r.n >= 2 && ((r.at[0] & 0xf0) == 0x70 || r.at[0] == 0xeb)) /* rel8 */
+			to = (int64_t)i + 2 + (int8_t)r.at[1];
+		else
+			continue;
+		if (to <= -(int64_t)behind && to >= -(int64_t)limit)
+			return true;
+	}
+	return false;
+}
+
 /* ---- calls ------------------------------------------------------------------------------ */
 
 bool gpc_java_code_is_call(const uint8_t *code, uint32_t n)

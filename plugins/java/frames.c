@@ -25,8 +25,18 @@ gpc_frame gpc_java_plain_frame(struct walk *w, const char *name)
 
 bool gpc_java_known_method(struct walk *w, uint64_t addr, struct method *ret)
 {
-	return gpc_java_is_pointer(addr) &&
-	       gpc_java_method_read(&w->vm->mem, &w->vm->layout, addr, ret);
+	struct method *m = &w->methods[(addr >> 4) % GPC_JAVA_METHODS];
+
+	if (!gpc_java_is_pointer(addr))
+		return false;
+	if (m->addr != addr) {
+		m->addr = 0;
+		if (!gpc_java_method_read(&w->vm->mem, &w->vm->layout, addr, ret))
+			return false;
+		*m = *ret;
+	}
+	*ret = *m;
+	return true;
 }
 
 /* ---- names ---------------------------------------------------------------------------- */

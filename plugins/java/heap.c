@@ -5,7 +5,6 @@
 #define SEGMENT_FREE    0xff
 #define SEGMENT_WINDOW  256
 #define SEGMENT_HOPS    64 /* windows: a blob of 4 MiB at 128 bytes a segment has some 128 hops */
-#define HEADER_MAX      1024
 #define BLOB_BYTES_MAX  (64u << 20)
 #define FRAME_BYTES_MAX (1 << 20)
 
@@ -234,7 +233,7 @@ static bool read_extent(const struct layout *l, const uint8_t *head, struct blob
 bool gpc_java_blob_read(const struct jmem *m, const struct layout *l, uint64_t addr,
 			struct blob *ret)
 {
-	uint8_t head[HEADER_MAX];
+	uint8_t head[GPC_JAVA_BLOB_MAX];
 	uint32_t size = l->size[T_NMETHOD];
 
 	memset(ret, 0, sizeof *ret);
@@ -256,7 +255,7 @@ bool gpc_java_blob_read(const struct jmem *m, const struct layout *l, uint64_t a
 
 bool gpc_java_blob_is(const struct jmem *m, const struct layout *l, const struct blob *b)
 {
-	uint8_t head[HEADER_MAX];
+	uint8_t head[GPC_JAVA_BLOB_MAX];
 	uint32_t from = (uint32_t)l->field[F_NM_METHOD], id = (uint32_t)l->field[F_NM_COMPILE_ID];
 	uint32_t first = from < id ? from : id, n = (from < id ? id : from) + 8 - first;
 

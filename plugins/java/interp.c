@@ -49,8 +49,8 @@ static bool enter_up(struct walk *w)
 {
 	struct gpc_step_state *s = w->state;
 	const struct gpc_pull_sample *sample = w->sample;
-	uint64_t top = 0, sender = gpc_java_register(sample, REG_R13);
-	uint64_t in_rax = gpc_java_register(sample, REG_AX), pc;
+	uint64_t top = 0, sender = gpc_java_register(sample, JAVA_REG_R13);
+	uint64_t in_rax = gpc_java_register(sample, JAVA_REG_AX), pc;
 	uint64_t sp = sender > s->sp && sender - s->sp <= FRAME_MAX ? sender : s->sp + 8;
 
 	if (!gpc_java_stack(w, s->sp, &top))
@@ -61,8 +61,8 @@ static bool enter_up(struct walk *w)
 		if (!gpc_java_is_caller(w, pc, sp, s->fp))
 			return false;
 	}
-	gpc_java_add(w,
-		     gpc_java_frame(w, gpc_java_register(sample, REG_BX), -1, SUFFIX_INTERPRETED));
+	gpc_java_add(w, gpc_java_frame(w, gpc_java_register(sample, JAVA_REG_BX), -1,
+				       SUFFIX_INTERPRETED));
 	s->pc = pc;
 	s->sp = sp;
 	s->is_leaf = 0;
@@ -72,7 +72,7 @@ static bool enter_up(struct walk *w)
 gpc_status gpc_java_interp_up(struct walk *w)
 {
 	struct gpc_step_state *s = w->state;
-	uint64_t bcp = s->is_leaf ? gpc_java_register(w->sample, REG_R13) : 0;
+	uint64_t bcp = s->is_leaf ? gpc_java_register(w->sample, JAVA_REG_R13) : 0;
 	struct interp_frame f;
 
 	if (!gpc_java_interp_frame(w, s->fp, s->sp, bcp, &f))

@@ -348,6 +348,31 @@ static void set_version(struct layout *l, uint32_t major)
 	l->bcp_words = major >= 9 ? -8 : -7;
 }
 
+/* Members that are looked at in a copy of their struct must lie in it. */
+static bool is_within(const struct layout *l, enum vm_field from, enum vm_field to, int32_t bytes)
+{
+	for (int i = from; i <= (int)to; i++)
+		if (l->field[i] > bytes - 8)
+			return false;
+	return true;
+}
+
+/* Each version has one or the other. */
+static bool has_places(const struct layout *l)
+{
+	if (!gpc_java_has(l, F_BLOB_CODE_OFFSET) &&
+	    !(gpc_java_has(l, F_BLOB_CODE_BEGIN) && gpc_java_has(l, F_BLOB_CODE_END)))
+		return false;
+	if (!gpc_java_has(l, F_NM_METADATA_OFFSET) &&
+	    !(gpc_java_has(l, F_BLOB_MUTABLE_DATA) && gpc_java_has(l, F_BLOB_RELOCATION_SIZE)))
+		return false;
+	return gpc_java_has(l, F_NM_IMMUTABLE_DATA)
+		       ? gpc_java_has(l, F_NM_SCOPES_DATA_OFFSET)
+		       : gpc_java_has(l, F_NM_DEPENDENCIES_OFFSET) &&
+				 (gpc_java_has(l, F_NM_SCOPES_DATA_BEGIN) ||
+				  gpc_java_has(l, F_NM_SCOPES_DATA_OFFSET));
+}
+
 static bool has_needed(const struct layout *l)
 {
 	for (size_t i = 0; i < sizeof needed; i++)
@@ -356,10 +381,9 @@ static bool has_needed(const struct layout *l)
 	for (int i = 0; i < T_TYPES; i++)
 		if (!l->size[i] && i != T_FLAG)
 			return false;
-	return (l->at[S_HEAPS] || l->at[S_HEAP]) &&
-	       (gpc_java_has(l, F_BLOB_CODE_BEGIN) || gpc_java_has(l, F_BLOB_CODE_OFFSET)) &&
-	       (gpc_java_has(l, F_NM_SCOPES_DATA_BEGIN) ||
-		gpc_java_has(l, F_NM_SCOPES_DATA_OFFSET));
+	return (l->at[S_HEAPS] || l->at[S_HEAP]) && has_places(l) &&
+	       is_within(l, F_BLOB_NAME, F_NM_COMP_LEVEL, GPC_JAVA_BLOB_MAX) &&
+	       is_within(l, F_METHOD_CONST, F_CONST_SIGNATURE, GPC_JAVA_METHOD_MAX);
 }
 
 gpc_status gpc_java_layout_read(const struct jmem *m, struct layout *ret, char *why, uint32_t room)

@@ -8,6 +8,10 @@
 
 #include "mem.h"
 
+/* Of structs that are read as a whole. */
+#define GPC_JAVA_BLOB_MAX   1024
+#define GPC_JAVA_METHOD_MAX 256
+
 enum vm_field { /* offsets of members; -1 where this JVM has none */
 		F_ARRAY_LEN,
 		F_ARRAY_DATA,

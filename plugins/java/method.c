@@ -3,7 +3,6 @@
 
 #include "scopes.h"
 
-#define CONST_MAX 256
 #define TABLE_MAX 8192
 #define ESCAPE    0xff
 
@@ -12,7 +11,7 @@
 bool gpc_java_method_read(const struct jmem *m, const struct layout *l, uint64_t addr,
 			  struct method *ret)
 {
-	uint8_t bytes[CONST_MAX];
+	uint8_t bytes[GPC_JAVA_METHOD_MAX];
 	uint32_t n = l->size[T_CONST_METHOD], head = l->size[T_METHOD];
 
 	if (addr % 8 || n > sizeof bytes || head > sizeof bytes ||

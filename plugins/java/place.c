@@ -2,6 +2,8 @@
 /* What is known of a place in generated code: found out once, then remembered. */
 #include "walk.h"
 
+#define LOOP_BYTES 1024
+
 /* ---- where the caller is ------------------------------------------------------------ */
 
 static void leaf_shape(struct walk *w, struct place *p)
@@ -60,22 +62,54 @@ static void find_rule(struct walk *w, struct place *p)
 
 /* ---- what is executed there ------------------------------------------------------------ */
 
-static void name_compiled(struct walk *w, struct place *p)
+/* Which of the two entries around pc is of the code there? The one behind: what leads
+ * to a call or a poll was done for it. But in a loop whose poll lies before pc it is
+ * that one: what is behind pc is executed after the loop. */
+static uint32_t scope_around(struct walk *w, const struct blob *b, uint64_t pc,
+			     const struct pc_entry around[2])
+{
+	uint8_t code[LOOP_BYTES];
+	uint64_t at = pc - b->code_begin;
+	uint64_t n = (uint64_t)around[1].offset - at;
+
+	if (around[0].offset < 0 || !around[0].scope || !around[1].scope)
+		return around[1].scope ? around[1].scope : around[0].scope;
+	if (n > sizeof code)
+		n = sizeof code;
+	n = gpc_java_read_some(&w->vm->mem, pc, code, n);
+	return gpc_java_code_jumps_back(code, (uint32_t)n,
+					(uint32_t)(at - (uint64_t)around[0].offset), LOOP_BYTES)
+		       ? around[0].scope
+		       : around[1].scope;
+}
+
+static uint32_t read_scopes(struct walk *w, struct place *p, struct scope *scopes)
 {
 	const struct blob *b = &p->blob;
 	const struct jmem *m = &w->vm->mem;
+	const struct layout *l = &w->vm->layout;
+	struct pc_entry entry, around[2];
+
+	p->is_call = p->is_return && gpc_java_pc_return(m, l, b, p->pc, &entry);
+	if (p->is_call)
+		return gpc_java_scopes(m, l, b, entry.scope, scopes);
+	/* Calls of stubs that never look at their caller have no entry either. */
+	if (!gpc_java_pc_around(m, l, b, p->pc - p->is_return, around))
+		return 0;
+	return gpc_java_scopes(m, l, b, scope_around(w, b, p->pc - p->is_return, around), scopes);
+}
+
+static void name_compiled(struct walk *w, struct place *p)
+{
+	const struct blob *b = &p->blob;
 	struct scope scopes[GPC_JAVA_SCOPES_MAX];
 	uint32_t outer = b->comp_level >= 1 && b->comp_level <= 3 ? SUFFIX_C1 : SUFFIX_COMPILED;
-	uint32_t at = 0, n = 0;
+	uint32_t n = 0;
 
-	p->is_call = b->kind == BLOB_NATIVE;
-	if (b->kind == BLOB_COMPILED) {
-		p->is_call =
-			p->is_return && gpc_java_pc_find(m, &w->vm->layout, b, p->pc, true, &at);
-		/* Calls of stubs that never look at their caller have no entry. */
-		if (p->is_call || gpc_java_pc_find(m, &w->vm->layout, b, p->pc, false, &at))
-			n = gpc_java_scopes(m, &w->vm->layout, b, at, scopes);
-	}
+	if (b->kind == BLOB_COMPILED)
+		n = read_scopes(w, p, scopes);
+	else
+		p->is_call = true;
 	if (!n || scopes[n - 1].method != b->method) {
 		scopes[0] = (struct scope){b->method, -1};
 		n = 1;

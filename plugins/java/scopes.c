@@ -24,45 +24,81 @@ uint32_t gpc_java_unsigned5(const uint8_t *bytes, uint32_t n, uint32_t excluded,
 
 /* ---- the entry ------------------------------------------------------------------------ */
 
-static int32_t pc_offset(const struct layout *l, const uint8_t *entry)
+static struct pc_entry entry_of(const struct layout *l, const uint8_t *bytes)
 {
-	return (int32_t)gpc_java_u32(entry, (uint32_t)l->field[F_PC_OFFSET]);
+	return (struct pc_entry){.offset = (int32_t)gpc_java_u32(bytes,
+								 (uint32_t)l->field[F_PC_OFFSET]),
+				 .scope = gpc_java_u32(bytes, (uint32_t)l->field[F_PC_SCOPE])};
 }
 
-bool gpc_java_pc_find(const struct jmem *m, const struct layout *l, const struct blob *b,
-		      uint64_t pc, bool is_return, uint32_t *scope)
+static bool read_entry(const struct jmem *m, const struct layout *l, const struct blob *b,
+		       uint32_t index, struct pc_entry *ret)
 {
-	uint8_t block[BLOCK * PC_BYTES];
-	int64_t wanted = (int64_t)(pc - b->code_begin) + !is_return;
+	uint8_t bytes[PC_BYTES];
+
+	if (!gpc_java_read(m, b->pcs + (uint64_t)index * PC_BYTES, bytes, PC_BYTES))
+		return false;
+	*ret = entry_of(l, bytes);
+	return true;
+}
+
+/* The first entry at or behind wanted, and the one before it, in [from, to). */
+static bool find_in_block(const struct jmem *m, const struct layout *l, const struct blob *b,
+			  int64_t wanted, uint32_t from, uint32_t to, struct pc_entry ret[2])
+{
+	uint8_t block[(BLOCK + 2) * PC_BYTES];
+	uint32_t first = from ? from - 1 : 0;
+
+	if (from >= to || !gpc_java_read(m, b->pcs + (uint64_t)first * PC_BYTES, block,
+					 (uint64_t)(to - first) * PC_BYTES))
+		return false;
+	ret[0] = (struct pc_entry){-1, 0};
+	for (uint32_t i = 0; i < to - first; i++) {
+		ret[1] = entry_of(l, block + i * PC_BYTES);
+		if (ret[1].offset >= wanted)
+			return true;
+		ret[0] = ret[1];
+	}
+	return false;
+}
+
+static bool find(const struct jmem *m, const struct layout *l, const struct blob *b, int64_t wanted,
+		 struct pc_entry ret[2])
+{
 	uint32_t from = 0, to = b->n_pcs;
+	struct pc_entry e;
 
 	if (l->field[F_PC_OFFSET] > PC_BYTES - 4 || l->field[F_PC_SCOPE] > PC_BYTES - 4)
 		return false;
-	/* The first entry at or behind wanted lies in [from, to]. */
 	while (to - from > BLOCK) {
 		uint32_t mid = from + (to - from) / 2;
 
-		if (!gpc_java_read(m, b->pcs + (uint64_t)mid * PC_BYTES, block, PC_BYTES))
+		if (!read_entry(m, l, b, mid, &e))
 			return false;
-		if (pc_offset(l, block) < wanted)
+		if (e.offset < wanted)
 			from = mid + 1;
 		else
 			to = mid + 1;
 	}
-	if (from >= to || !gpc_java_read(m, b->pcs + (uint64_t)from * PC_BYTES, block,
-					 (uint64_t)(to - from) * PC_BYTES))
-		return false;
-	for (uint32_t i = 0; i < to - from; i++) {
-		const uint8_t *entry = block + i * PC_BYTES;
+	return find_in_block(m, l, b, wanted, from, to, ret);
+}
 
-		if (pc_offset(l, entry) < wanted)
-			continue;
-		if (is_return && pc_offset(l, entry) != wanted)
-			return false;
-		*scope = gpc_java_u32(entry, (uint32_t)l->field[F_PC_SCOPE]);
-		return true;
-	}
-	return false;
+bool gpc_java_pc_return(const struct jmem *m, const struct layout *l, const struct blob *b,
+			uint64_t pc, struct pc_entry *ret)
+{
+	int64_t wanted = (int64_t)(pc - b->code_begin);
+	struct pc_entry found[2];
+
+	if (!find(m, l, b, wanted, found) || found[1].offset != wanted)
+		return false;
+	*ret = found[1];
+	return true;
+}
+
+bool gpc_java_pc_around(const struct jmem *m, const struct layout *l, const struct blob *b,
+			uint64_t pc, struct pc_entry ret[2])
+{
+	return find(m, l, b, (int64_t)(pc - b->code_begin) + 1, ret);
 }
 
 /* ---- its scopes -------------------------------------------------------------------------- */

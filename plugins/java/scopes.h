@@ -17,11 +17,19 @@ struct scope {
  * Returns the bytes used; 0: it does not end within n. excluded: 0 or 1, by version. */
 uint32_t gpc_java_unsigned5(const uint8_t *bytes, uint32_t n, uint32_t excluded, uint32_t *ret);
 
-/* The entry for pc. is_return: pc is a return address and must have one of its own,
- * else the first that ends behind pc is taken. *scope is where its scopes begin;
- * 0: nothing is known there. False: there is no entry. */
-bool gpc_java_pc_find(const struct jmem *m, const struct layout *l, const struct blob *b,
-		      uint64_t pc, bool is_return, uint32_t *scope);
+/* An entry of the table that tells scopes by places. */
+struct pc_entry {
+	int32_t offset; /* of its place, from where the code begins */
+	uint32_t scope; /* where its scopes begin; 0: nothing is known there */
+};
+
+/* The entry that a return address has. */
+bool gpc_java_pc_return(const struct jmem *m, const struct layout *l, const struct blob *b,
+			uint64_t pc, struct pc_entry *ret);
+/* Places have no entries of their own, only calls and polls: the last one before pc
+ * and the first one behind it. */
+bool gpc_java_pc_around(const struct jmem *m, const struct layout *l, const struct blob *b,
+			uint64_t pc, struct pc_entry ret[2]);
 /* Innermost first. 0: they cannot be read. */
 uint32_t gpc_java_scopes(const struct jmem *m, const struct layout *l, const struct blob *b,
 			 uint32_t at, struct scope ret[GPC_JAVA_SCOPES_MAX]);

@@ -16,9 +16,13 @@ void gpc_java_walk_init(struct walk *w, struct vm *vm, const struct gpc_pull_sam
 	w->out = out;
 	w->deadline_ns = vm->mem.host->now_ns(vm->mem.host) + BUDGET_NS;
 	w->next = (struct java_anchor){0};
+	w->place.pc = 0;
+	w->place.blob.name[0] = '\0';
 	w->is_stale = w->is_full = w->is_stub = false;
 	w->chunk_n = 0;
 	w->n_checked = 0;
+	for (int i = 0; i < GPC_JAVA_METHODS; i++)
+		w->methods[i].addr = 0;
 }
 
 /* ---- one frame up --------------------------------------------------------------------- */
@@ -148,6 +152,9 @@ static gpc_status give_up(struct walk *w, const struct gpc_step_state *at, gpc_s
 {
 	const struct gpc_step_state *s = w->state;
 
+	/* Nothing was looked up: the place is still an older one's. */
+	if (at->pc != w->place.pc)
+		w->place.blob.name[0] = '\0';
 	gpc_host_logf(
 		w->vm->mem.host, GPC_TRACE,
 		"no caller: pc %llx in %s, sp +%llx, fp +%llx, %s, after %u frames; sampled pc "

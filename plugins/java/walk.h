@@ -7,6 +7,7 @@
 
 #define GPC_JAVA_CHUNK   4096
 #define GPC_JAVA_CHECKED 64
+#define GPC_JAVA_METHODS 16 /* a power of two */
 
 struct walk {
 	struct vm *vm;
@@ -24,6 +25,8 @@ struct walk {
 	/* nmethods that were found to be as they are remembered. */
 	uint32_t n_checked;
 	uint64_t checked[GPC_JAVA_CHECKED];
+	/* Methods that were read. */
+	struct method methods[GPC_JAVA_METHODS];
 	struct place place; /* scratch */
 };
 
@@ -38,7 +41,7 @@ void gpc_java_go_on(const struct vm *vm, struct java_anchor anchor, struct gpc_s
 /* stack.c: a word of the thread's stack. */
 bool gpc_java_stack(struct walk *w, uint64_t addr, uint64_t *ret);
 /* A register of the sample by its number in x86's asm/perf_regs.h; 0 when it has none. */
-enum { REG_AX = 0, REG_BX = 1, REG_R13 = 21 };
+enum { JAVA_REG_AX = 0, JAVA_REG_BX = 1, JAVA_REG_R13 = 21 };
 uint64_t gpc_java_register(const struct gpc_pull_sample *s, unsigned number);
 
 /* place.c: what is known of a place. Of a leaf: the code executed there. NULL:
@@ -50,7 +53,7 @@ void gpc_java_add(struct walk *w, gpc_frame frame);
 /* The frame of a method; line 0: none. 0: its names cannot be read. */
 gpc_frame gpc_java_frame(struct walk *w, uint64_t method, int32_t bci, uint32_t suffix);
 gpc_frame gpc_java_plain_frame(struct walk *w, const char *name);
-/* As gpc_java_method_read, with the cache's help. */
+/* As gpc_java_method_read, once in a walk. */
 bool gpc_java_known_method(struct walk *w, uint64_t addr, struct method *ret);
 
 /* interp.c: an interpreter's frame. */

@@ -63,7 +63,7 @@ class Program:
         subprocess.run(["gcc", "-O2", "-shared", "-fPIC", f"-I{include}", f"-I{include}/linux",
                         "-o", folder / "libsplit.so", SOURCES / "split.c"], check=True)
 
-    def start(self, seconds, modes, *options, java=None, root=None):
+    def start(self, seconds, modes, *options, java=None, root=None, cwd=None):
         """root: of a chroot in which folder is /tmp/split."""
         at = self.folder
         before = []
@@ -73,7 +73,7 @@ class Program:
         jvm = subprocess.Popen(
             [*before, java or self.home / "bin/java", "-Xmx128m", *options,
              f"-Djava.library.path={at}", "-cp", at, "Split", str(seconds), *modes],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd=cwd)
         self.jvms.append(jvm)
         return jvm
 

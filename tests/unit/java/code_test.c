@@ -93,12 +93,29 @@ static void test_calls(void **state)
 	assert_false(gpc_java_code_is_call(NULL, 0));
 }
 
+static void test_jumps_back(void **state)
+{
+	(void)state;
+	/* jl -16 (to 14 before), jmp -128, jl rel32 -512 */
+	assert_true(gpc_java_code_jumps_back(BYTES(0x90, 0x7c, 0xf0), 10, 100));
+	assert_false(gpc_java_code_jumps_back(BYTES(0x90, 0x7c, 0xf0), 14, 100));
+	assert_false(gpc_java_code_jumps_back(BYTES(0x90, 0x7c, 0xf0), 1, 10));
+	assert_true(gpc_java_code_jumps_back(BYTES(0xeb, 0x80), 100, 200));
+	assert_true(gpc_java_code_jumps_back(BYTES(0x0f, 0x8c, 0, 0xfe, 0xff, 0xff), 8, 1024));
+	assert_true(gpc_java_code_jumps_back(BYTES(0xe9, 0, 0xfe, 0xff, 0xff), 8, 1024));
+	/* Forward; cut; nothing */
+	assert_false(gpc_java_code_jumps_back(BYTES(0x7c, 0x10), 0, 100));
+	assert_false(gpc_java_code_jumps_back(BYTES(0x0f, 0x8c, 0, 0xfe), 8, 1024));
+	assert_false(gpc_java_code_jumps_back(NULL, 0, 0, 1024));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_prologues),
 		cmocka_unit_test(test_epilogues),
 		cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_jumps_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,8 +111,11 @@ gpc_status fake_vm_walk(struct fake_vm *v, uint64_t pc, uint64_t sp, uint64_t fp
 		v->jvm->host.read_mem(&v->jvm->host, &v->jvm->target, sp, v->copy, v->copy_bytes);
 	if (v->is_copy_old)
 		v->copy[v->copy_bytes - 1] ^= 1;
-	v->state = (struct gpc_step_state){
-		.struct_size = sizeof v->state, .is_leaf = 1, .pc = pc, .sp = sp, .fp = fp};
+	v->state = (struct gpc_step_state){.struct_size = sizeof v->state,
+					   .is_leaf = !v->is_return,
+					   .pc = pc,
+					   .sp = sp,
+					   .fp = fp};
 	gpc_java_walk_init(&w, &v->vm, &s, &v->state, &out);
 	st = gpc_java_walk(&w);
 	v->n = 0;

@@ -17,7 +17,7 @@ struct fake_vm {
 	struct gpc_step_state state; /* after the walk */
 	/* of the sample */
 	uint32_t copy_bytes, flags, room;
-	bool is_copy_old;
+	bool is_copy_old, is_return;
 	uint8_t copy[1024];
 	/* the answer: function_suffix */
 	uint32_t n;

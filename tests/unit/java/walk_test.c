@@ -111,6 +111,21 @@ static void test_c1_and_where_inlining_ends(void **state)
 	frames_are(v, "A.hot(J)J_1 pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub");
 }
 
+/* The entry behind it is hot's, but the code jumps back to before the one of spin. */
+static void test_loop_with_its_poll_behind(void **state)
+{
+	struct fake_vm *v = *state;
+	struct fake_jvm *j = v->jvm;
+	uint64_t begin = j->leaf_pc - 20;
+
+	*(uint8_t *)fake_at(j, begin + 44) = 0x7c; /* jl begin + 24 */
+	*(uint8_t *)fake_at(j, begin + 45) = 0xea;
+	fake_vm_walk(v, begin + 40, j->leaf_sp, j->leaf_fp);
+	frames_are(v, whole);
+	fake_vm_walk(v, begin + 50, j->leaf_sp, j->leaf_fp);
+	frames_are(v, "A.hot(J)J_j pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub");
+}
+
 static void test_lines_and_modifiers(void **state)
 {
 	struct fake_vm *v = *state;
@@ -267,6 +282,7 @@ int main(void)
 		vm_test(test_remembered),
 		vm_test(test_compile_id),
 		vm_test(test_c1_and_where_inlining_ends),
+		vm_test(test_loop_with_its_poll_behind),
 		vm_test(test_lines_and_modifiers),
 		vm_test(test_frame_being_made),
 		vm_test(test_deoptimized),
