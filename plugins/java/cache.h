@@ -17,6 +17,7 @@ enum rule_kind {
 	RULE_DEOPT,       /* the true return address is at sp + shape.ra */
 	RULE_INTERPRETER, /* its frame is at fp */
 	RULE_ENTRY,       /* call stub: C++ calls Java; frame at fp */
+	RULE_BARRIER,     /* the caller's frame is in the heap; then as SEARCH */
 	RULE_SEARCH       /* where a return address is found */
 };
 
@@ -24,8 +25,9 @@ enum rule_kind {
 struct place {
 	uint64_t pc;
 	bool is_return;
-	bool is_call;   /* a return address that a call there leaves */
-	uint32_t epoch; /* of frames */
+	bool is_after_call; /* there is a call instruction before it */
+	bool is_call;       /* a return address that a call there leaves */
+	uint32_t epoch;     /* of frames */
 	enum rule_kind rule;
 	struct frame_shape shape;
 	struct blob blob;

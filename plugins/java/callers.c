@@ -12,7 +12,6 @@ bool gpc_java_is_caller(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp)
 {
 	const struct place *p;
 	struct interp_frame f;
-	uint8_t code[8];
 
 	if (!gpc_java_heaps_has(&w->vm->heaps, pc))
 		return false;
@@ -32,9 +31,7 @@ bool gpc_java_is_caller(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp)
 	default:
 		break;
 	}
-	return p->rule == RULE_DEOPT ||
-	       (gpc_java_read(&w->vm->mem, pc - sizeof code, code, sizeof code) &&
-		gpc_java_code_is_call(code, sizeof code));
+	return p->rule == RULE_DEOPT || p->rule == RULE_BARRIER || p->is_after_call;
 }
 
 static bool try_word(struct walk *w, uint64_t at, uint64_t fp)

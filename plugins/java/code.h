@@ -21,8 +21,11 @@ struct frame_shape {
 bool gpc_java_code_prologue(const uint8_t *code, uint32_t n, uint32_t pc, struct frame_shape *ret);
 /* code: n bytes from the place that is executed. False: it is no epilogue. */
 bool gpc_java_code_epilogue(const uint8_t *code, uint32_t n, struct frame_shape *ret);
-/* Do the n bytes hold a jump back, to before the byte -behind of them, but not
- * before -limit? Then they are of one loop with what is behind. */
+/* The length of an instruction; 0: it is cut, or not known. insn_x86.c */
+uint32_t gpc_java_code_length(const uint8_t *code, uint32_t n);
+/* Do the n bytes, from an instruction's begin on, hold a jump back, to before the byte
+ * -behind of them, but not before -limit? Then they are of one loop with what is
+ * there. */
 bool gpc_java_code_jumps_back(const uint8_t *code, uint32_t n, uint32_t behind, uint32_t limit);
 /* code: the n bytes before a return address. */
 bool gpc_java_code_is_call(const uint8_t *code, uint32_t n);

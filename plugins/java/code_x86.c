@@ -176,22 +176,30 @@ bool gpc_java_code_epilogue(const uint8_t *code, uint32_t n, struct frame_shape 
 
 /* ---- loops ------------------------------------------------------------------------------ */
 
-/* Instructions are not told apart: bytes that look like a jump to just there are one. */
+/* Where a jump leads, from the bytes' begin; 0 for what is none. */
+static int64_t jump_target(const struct reader *r, uint32_t at, uint32_t len)
+{
+	if ((len == 6 && r->at[0] == 0x0f && (r->at[1] & 0xf0) == 0x80) ||
+	    (len == 5 && r->at[0] == 0xe9))
+		return (int64_t)at + len + imm32(r, len - 4);
+	if (len == 2 && ((r->at[0] & 0xf0) == 0x70 || r->at[0] == 0xeb))
+		return (int64_t)at + len + (int8_t)r->at[1];
+	return 0;
+}
+
 bool gpc_java_code_jumps_back(const uint8_t *code, uint32_t n, uint32_t behind, uint32_t limit)
 {
-	for (uint32_t i = 0; i < n; i++) {
-		struct reader r = {code + i, n - i};
+	uint32_t len;
+
+	for (uint32_t at = 0; at < n; at += len) {
+		struct reader r = {code + at, n - at};
 		int64_t to;
 
-		if (r.n >= 6 && r.at[0] == 0x0f && (r.at[1] & 0xf0) == 0x80) /* jcc rel32 */
-			to = (int64_t)i + 6 + imm32(&r, 2);
-		else if (r.n >= 5 && r.at[0] == 0xe9) /* jmp rel32 */
-			to = (int64_t)i + 5 + imm32(&r, 1);
-		else if (r.n >= 2 && ((r.at[0] & 0xf0) == 0x70 || r.at[0] == 0xeb)) /* rel8 */
-			to = (int64_t)i + 2 + (int8_t)r.at[1];
-		else
-			continue;
-		if (to <= -(int64_t)behind && to >= -(int64_t)limit)
+		len = gpc_java_code_length(r.at, r.n);
+		if (!len)
+			return false;
+		to = jump_target(&r, at, len);
+		if (to <= -(int64_t)behind && to >= -(int64_t)limit && to < 0)
 			return true;
 	}
 	return false;

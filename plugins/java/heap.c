@@ -186,6 +186,17 @@ static bool read_places(const struct layout *l, const uint8_t *head, struct blob
 	return true;
 }
 
+/* An address, or an offset from the blob. */
+static uint64_t handler_of(const struct layout *l, const uint8_t *head, const struct blob *b,
+			   enum vm_field begin, enum vm_field offset)
+{
+	uint64_t at = gpc_java_has(l, begin)    ? gpc_java_u64(head, (uint32_t)l->field[begin])
+		      : gpc_java_has(l, offset) ? b->addr + offset_of(l, offset, head)
+						: 0;
+
+	return at >= b->code_begin && at < b->code_end ? at : 0;
+}
+
 static bool read_nmethod(const struct layout *l, const uint8_t *head, struct blob *b)
 {
 	b->method = gpc_java_u64(head, (uint32_t)l->field[F_NM_METHOD]);
@@ -197,12 +208,8 @@ static bool read_nmethod(const struct layout *l, const uint8_t *head, struct blo
 		b->entry = gpc_java_u64(head, (uint32_t)l->field[F_NM_ENTRY]);
 	else if (gpc_java_has(l, F_NM_ENTRY_OFFSET))
 		b->entry += (uint16_t)gpc_java_number(l, F_NM_ENTRY_OFFSET, head);
-	if (gpc_java_has(l, F_NM_DEOPT_BEGIN))
-		b->deopt = gpc_java_u64(head, (uint32_t)l->field[F_NM_DEOPT_BEGIN]);
-	else if (gpc_java_has(l, F_NM_DEOPT_OFFSET))
-		b->deopt = b->addr + offset_of(l, F_NM_DEOPT_OFFSET, head);
-	if (b->deopt < b->code_begin || b->deopt >= b->code_end)
-		b->deopt = 0;
+	b->deopt[0] = handler_of(l, head, b, F_NM_DEOPT_BEGIN, F_NM_DEOPT_OFFSET);
+	b->deopt[1] = handler_of(l, head, b, F_NM_DEOPT_MH_BEGIN, F_NM_DEOPT_MH_OFFSET);
 	if (b->entry < b->code_begin || b->entry >= b->code_end)
 		b->entry = b->code_begin;
 	return gpc_java_is_pointer(b->method) && read_places(l, head, b);

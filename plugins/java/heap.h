@@ -39,9 +39,9 @@ struct blob {
 	/* of nmethods */
 	uint64_t method;
 	int32_t compile_id, comp_level;
-	uint64_t entry;   /* where callers that know the class jump to */
-	uint64_t deopt;   /* where frames to be deoptimized return to; 0 none */
-	uint32_t orig_pc; /* where from sp their true address is then */
+	uint64_t entry;    /* where callers that know the class jump to */
+	uint64_t deopt[2]; /* where frames to be deoptimized return to; 0 none */
+	uint32_t orig_pc;  /* where from sp their true address is then */
 	uint64_t pcs, scopes, metadata;
 	uint32_t n_pcs;
 };
@@ -56,6 +56,11 @@ uint64_t gpc_java_blob_find(const struct jmem *m, const struct layout *l,
 			    const struct code_heaps *heaps, uint64_t pc);
 bool gpc_java_blob_read(const struct jmem *m, const struct layout *l, uint64_t addr,
 			struct blob *ret);
+static inline bool gpc_java_blob_is_deopt(const struct blob *b, uint64_t pc)
+{
+	return pc && (pc == b->deopt[0] || pc == b->deopt[1]);
+}
+
 /* Is it still the nmethod it was? */
 bool gpc_java_blob_is(const struct jmem *m, const struct layout *l, const struct blob *b);
 

@@ -121,15 +121,17 @@ static struct jvm *new_jvm(struct java *j, const struct gpc_target *t)
 static gpc_status get_ready(struct java *j, struct jvm *jvm)
 {
 	struct vm *vm = &jvm->vm;
-	gpc_status st = gpc_java_heaps_read(&vm->mem, &vm->layout, &vm->heaps);
+	gpc_status st;
 
-	if (st < 0)
-		return st;
+	/* Stubs are made when all heaps are there. */
 	if (vm->layout.at[S_CALL_STUB_RETURN] &&
 	    (!gpc_java_read_u64(&vm->mem, vm->layout.at[S_CALL_STUB_RETURN],
 				&vm->call_stub_return) ||
 	     !vm->call_stub_return))
 		return GPC_E_BUSY;
+	st = gpc_java_heaps_read(&vm->mem, &vm->layout, &vm->heaps);
+	if (st < 0)
+		return st;
 	for (uint32_t i = 0; i < vm->heaps.n; i++) {
 		st = j->pull->claim_range(j->host, vm->mem.target, vm->heaps.at[i].from,
 					  vm->heaps.at[i].to);

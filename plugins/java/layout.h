@@ -42,6 +42,8 @@ enum vm_field { /* offsets of members; -1 where this JVM has none */
 		F_NM_IMMUTABLE_DATA,
 		F_NM_DEOPT_BEGIN,
 		F_NM_DEOPT_OFFSET,
+		F_NM_DEOPT_MH_BEGIN, /* at calls of method handles */
+		F_NM_DEOPT_MH_OFFSET,
 		F_NM_ORIG_PC_OFFSET,
 		F_NM_ENTRY,
 		F_NM_ENTRY_OFFSET,

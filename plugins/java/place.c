@@ -28,6 +28,22 @@ static void leaf_shape(struct walk *w, struct place *p)
 	p->shape = (struct frame_shape){b->frame_bytes - 8, b->frame_bytes - 16};
 }
 
+/* A virtual thread gets its frames back from the heap few at a time; the last of them
+ * returns to a stub that fetches more, where no call is made (OpenJDK
+ * cpu/x86/stubGenerator_x86_64.cpp, generate_cont_returnBarrier). */
+static bool is_barrier(const struct place *p)
+{
+	return p->is_return && !p->is_after_call && strstr(p->blob.name, "ontinuation");
+}
+
+static bool is_after_call(struct walk *w, uint64_t pc)
+{
+	uint8_t code[8];
+
+	return gpc_java_read(&w->vm->mem, pc - sizeof code, code, sizeof code) &&
+	       gpc_java_code_is_call(code, sizeof code);
+}
+
 static void find_rule(struct walk *w, struct place *p)
 {
 	const struct blob *b = &p->blob;
@@ -40,7 +56,7 @@ static void find_rule(struct walk *w, struct place *p)
 			p->rule = RULE_SEARCH;
 		else if (!p->is_return)
 			leaf_shape(w, p);
-		else if (p->pc == b->deopt && b->deopt) {
+		else if (gpc_java_blob_is_deopt(b, p->pc)) {
 			p->rule = RULE_DEOPT;
 			p->shape.ra = (int32_t)b->orig_pc;
 		} else
@@ -50,7 +66,9 @@ static void find_rule(struct walk *w, struct place *p)
 		p->rule = RULE_INTERPRETER;
 		break;
 	case BLOB_STUBS:
-		p->rule = p->pc == w->vm->call_stub_return ? RULE_ENTRY : RULE_SEARCH;
+		p->rule = p->pc == w->vm->call_stub_return ? RULE_ENTRY
+			  : is_barrier(p)                  ? RULE_BARRIER
+							   : RULE_SEARCH;
 		break;
 	case BLOB_RUNTIME:
 		p->rule = b->frame_bytes >= 16 ? RULE_SHAPE : RULE_SEARCH;
@@ -134,6 +152,8 @@ static void name_place(struct walk *w, struct place *p)
 	p->is_call = true;
 	if (p->rule == RULE_ENTRY)
 		p->frames[p->n++] = gpc_java_plain_frame(w, "call_stub");
+	else if (p->rule == RULE_BARRIER)
+		p->frames[p->n++] = gpc_java_plain_frame(w, "[frames in the heap]");
 	else if (p->blob.kind != BLOB_INTERPRETER)
 		p->frames[p->n++] = gpc_java_plain_frame(w, p->blob.name);
 }
@@ -163,6 +183,7 @@ static bool look(struct walk *w, uint64_t pc, bool is_return, struct place *p)
 	if (!addr || !gpc_java_blob_read(m, l, addr, &p->blob) || pc < p->blob.code_begin ||
 	    pc - is_return >= p->blob.code_end)
 		return false;
+	p->is_after_call = is_return && is_after_call(w, pc);
 	find_rule(w, p);
 	name_place(w, p);
 	return true;
@@ -172,6 +193,9 @@ const struct place *gpc_java_place(struct walk *w, uint64_t pc, bool is_return)
 {
 	struct place *p = &w->place;
 
+	/* A caller is looked at twice: whether it is one, and where its own is. */
+	if (p->pc == pc && p->is_return == is_return && pc)
+		return p;
 	if (!gpc_java_heaps_has(&w->vm->heaps, pc))
 		return NULL;
 	if (gpc_java_places_get(&w->vm->places, pc, is_return, p) && is_checked(w, &p->blob)) {
@@ -180,6 +204,7 @@ const struct place *gpc_java_place(struct walk *w, uint64_t pc, bool is_return)
 		name_place(w, p);
 	} else if (w->vm->mem.host->now_ns(w->vm->mem.host) > w->deadline_ns ||
 		   !look(w, pc, is_return, p)) {
+		p->pc = 0;
 		return NULL;
 	}
 	gpc_java_places_put(&w->vm->places, p);

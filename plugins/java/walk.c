@@ -68,7 +68,7 @@ static gpc_status undo_deopt(struct walk *w, const struct place *p)
 	uint64_t pc;
 
 	if (!gpc_java_stack(w, s->sp + (uint64_t)p->shape.ra, &pc) || pc < blob.code_begin ||
-	    pc > blob.code_end || pc == blob.deopt)
+	    pc > blob.code_end || gpc_java_blob_is_deopt(&blob, pc))
 		return GPC_E_CORRUPT;
 	s->pc = pc;
 	return GPC_OK;

@@ -15,12 +15,13 @@ CUT = "[stack cut]"
 
 # Who calls whom in the program; "*" is anything outside of it.
 CALLEES = {
-    "Split.run": {"Split.pair", "Split.recurse", "Split.lambda", "Split.files", "Split.up",
+    "Split.run": {"Split.pair", "Split.recurse", "Split.lambda", "Split.aside", "Split.files", "Split.up",
                   "Split.garbage", "Churn.round", "Deopt.round", "*"},
     "Split.pair": {"Split$Hot.work", "Split$Cold.work"},
     "Split$Hot.work": {"Split.spin"},
     "Split$Cold.work": {"Split.spin"},
     "Split.recurse": {"Split.recurse", "Split.spin"},
+    "Split.aside": {"Split.aside", "Split.spin", "*"},
     "Split.lambda": {"Split$$Lambda.applyAsLong", "*"},
     "Split$$Lambda.applyAsLong": {"Split.lambda$lambda$0", "Split.lambda$lambda$1"},
     "Split.lambda$lambda$0": {"Split.spin"},

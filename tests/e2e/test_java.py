@@ -17,11 +17,17 @@ pytestmark = [
     pytest.mark.skipif(not java_home(), reason="needs openjdk-17-jdk-headless"),
 ]
 
-SECONDS, WARM, HZ = 15, 3, 499
-SPLIT = ["pair", "recurse", "lambda"]
+HZ, WARM = 997, 3
+NEEDED, LONGEST = 3, 60  # seconds of CPU that each JVM is to use; of waiting for that
+SPLIT = ["pair", "pair", "pair", "recurse", "lambda"]
 TIERS = {"default": [], "interpreter": ["-Xint"], "c1": ["-XX:TieredStopAtLevel=1"],
          "no-fp": ["-XX:-PreserveFramePointer"]}
 UNTOUCHABLE = ["-XX:+DisableAttachMechanism", "-XX:+UseSerialGC"]
+
+
+def cpu_seconds(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Seen:
@@ -38,16 +44,24 @@ class Seen:
         self.traces = self.files()
         tools = Tools(folder)
         self.session = Session(tools, "plugins=java", f"profiling-frequency={HZ}",
-                               f"profiling-duration={SECONDS + 60}")
+                               f"profiling-duration={LONGEST + 60}")
         try:
-            time.sleep(SECONDS)
+            self.wait()
             self.alive = {n: j.poll() is None for n, j in self.jvms.items()}
             self.rows = [r for window in self.session.end() for r in window]
         finally:
             self.session.kill()
 
     def start(self, modes, options):
-        return self.program.start(SECONDS + WARM + 60, modes, *options, cwd=self.home)
+        return self.program.start(2 * LONGEST, modes, *options, cwd=self.home)
+
+    def wait(self):
+        """Until each has got enough of the machine for its shares to be told."""
+        begin = {n: cpu_seconds(j.pid) for n, j in self.jvms.items()}
+        until = time.monotonic() + LONGEST
+        while time.monotonic() < until and any(
+                cpu_seconds(j.pid) - begin[n] < NEEDED for n, j in self.jvms.items()):
+            time.sleep(0.2)
 
     def caught(self):
         """Signals that each JVM has got and not handled, and its count of threads."""
@@ -99,7 +113,9 @@ def test_recursion_three_hundred_deep(seen):
         depths = {d: sum(r.count for r in rows if deep(r) == d) for d in map(deep, rows)}
         whole = depths.get(301, 0)
         recursing = sum(n for d, n in depths.items() if d)
-        assert whole >= 0.99 * recursing > 0, (tier, depths)
+        # Up to a tenth of the time goes into the calls themselves.
+        assert whole >= 0.9 * recursing > 0, (tier, depths)
+        assert max(depths) == 301, (tier, depths)
 
 
 def deep(row):
@@ -110,7 +126,8 @@ def test_suffixes_tell_who_compiled(seen):
     by = {tier: {tier_of(f) for f in frames_of(seen.of(tier)) if FRAME.fullmatch(f)}
           for tier in TIERS}
     assert by["interpreter"] == {"0"}
-    assert by["c1"] <= {"0", "1", "i"} and {"1", "i"} <= by["c1"]
+    assert {"1", "i", "0"} <= by["c1"]
+    assert not [f for f in frames_of(seen.of("c1")) if f.startswith("Split") and f.endswith("_[j]")]
     assert {"j", "i", "0"} <= by["default"] and {"j", "i"} <= by["no-fp"]
 
 

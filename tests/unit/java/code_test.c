@@ -93,6 +93,49 @@ static void test_calls(void **state)
 	assert_false(gpc_java_code_is_call(NULL, 0));
 }
 
+static void test_lengths(void **state)
+{
+	/* objdump -d agrees */
+	static const struct {
+		uint8_t n, bytes[12];
+	} rows[] = {
+		{1, {0x55}},
+		{3, {0x48, 0x89, 0xe5}},
+		{4, {0x48, 0x83, 0xec, 0x20}},
+		{7, {0x48, 0x81, 0xec, 1, 2, 3, 4}},
+		{7, {0x89, 0x84, 0x24, 0, 0xc0, 0xfe, 0xff}},
+		{10, {0x49, 0xba, 0x2d, 0x7f, 0x95, 0x4c, 0x2d, 0xf4, 0x51, 0x58}}, /* movabs */
+		{4, {0x4d, 0x0f, 0xaf, 0xc2}},                                      /* imul */
+		{7, {0x4d, 0x8b, 0x97, 8, 1, 0, 0}},
+		{3, {0x41, 0x85, 0x02}},
+		{6, {0x85, 0x05, 1, 2, 3, 4}},
+		{6, {0x0f, 0x8c, 0, 0xfe, 0xff, 0xff}},
+		{2, {0x7c, 0xf0}},
+		{5, {0xe8, 1, 2, 3, 4}},
+		{4, {0xc5, 0xfd, 0x6f, 0x00}},          /* vmovdqa */
+		{5, {0xc4, 0xe2, 0x7d, 0x58, 0xc0}},    /* vpbroadcastd */
+		{6, {0xc4, 0xe3, 0x7d, 0x39, 0xc1, 1}}, /* vextracti128 */
+		{6, {0x62, 0xf1, 0x7d, 0x48, 0x6f, 0x00}},
+		{3, {0xc5, 0xf8, 0x77}},
+		{5, {0x66, 0x0f, 0x6f, 0x04, 0x24}},
+		{8, {0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0}},
+		{5, {0x66, 0xc7, 0x00, 1, 2}},
+		{3, {0xf6, 0xc1, 1}},
+		{3, {0x48, 0xf7, 0xd8}},
+		{5, {0x41, 0x83, 0x7c, 0x24, 8}}, /* cut below */
+	};
+	uint32_t last = sizeof rows / sizeof *rows - 1;
+
+	(void)state;
+	for (uint32_t i = 0; i < last; i++) {
+		assert_int_equal(gpc_java_code_length(rows[i].bytes, rows[i].n), rows[i].n);
+		assert_int_equal(gpc_java_code_length(rows[i].bytes, 12), rows[i].n);
+		assert_int_equal(gpc_java_code_length(rows[i].bytes, rows[i].n - 1u), 0);
+	}
+	assert_int_equal(gpc_java_code_length(rows[last].bytes, rows[last].n), 0);
+	assert_int_equal(gpc_java_code_length(NULL, 0), 0);
+}
+
 static void test_jumps_back(void **state)
 {
 	(void)state;
@@ -103,6 +146,10 @@ static void test_jumps_back(void **state)
 	assert_true(gpc_java_code_jumps_back(BYTES(0xeb, 0x80), 100, 200));
 	assert_true(gpc_java_code_jumps_back(BYTES(0x0f, 0x8c, 0, 0xfe, 0xff, 0xff), 8, 1024));
 	assert_true(gpc_java_code_jumps_back(BYTES(0xe9, 0, 0xfe, 0xff, 0xff), 8, 1024));
+	/* What looks like one is a constant: movabs r10, 0x5851f42d4c957f2d */
+	assert_false(gpc_java_code_jumps_back(BYTES(0x49, 0xba, 0x2d, 0x7f, 0x95, 0x4c, 0x2d, 0xf4,
+						    0x51, 0x58),
+					      100, 200));
 	/* Forward; cut; nothing */
 	assert_false(gpc_java_code_jumps_back(BYTES(0x7c, 0x10), 0, 100));
 	assert_false(gpc_java_code_jumps_back(BYTES(0x0f, 0x8c, 0, 0xfe), 8, 1024));
@@ -112,10 +159,9 @@ static void test_jumps_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_prologues),
-		cmocka_unit_test(test_epilogues),
-		cmocka_unit_test(test_calls),
-		cmocka_unit_test(test_jumps_back),
+		cmocka_unit_test(test_prologues), cmocka_unit_test(test_epilogues),
+		cmocka_unit_test(test_calls),     cmocka_unit_test(test_jumps_back),
+		cmocka_unit_test(test_lengths),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

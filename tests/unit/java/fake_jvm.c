@@ -48,7 +48,7 @@ static int64_t read_mem(const struct gpc_host *h, const struct gpc_target *t, ui
 	uint64_t at = addr - FAKE_BASE;
 
 	(void)t;
-	j->reads++;
+	__atomic_fetch_add(&j->reads, 1, __ATOMIC_RELAXED);
 	if (addr < FAKE_BASE || at >= FAKE_BYTES)
 		return GPC_E_CORRUPT;
 	if (len > FAKE_BYTES - at)

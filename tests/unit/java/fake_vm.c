@@ -12,7 +12,7 @@ static uint32_t keep(struct fake_vm *v, const char *text)
 			return i + 1;
 	if (v->n_texts == FAKE_TEXTS)
 		return 0;
-	snprintf(v->texts[v->n_texts], sizeof v->texts[0], "%s", text);
+	snprintf(v->texts[v->n_texts], sizeof v->texts[0], "%.95s", text);
 	return ++v->n_texts;
 }
 
@@ -56,6 +56,7 @@ struct fake_vm *fake_vm_new(struct fake_jvm *jvm)
 					.impl = v,
 					.str = make_str,
 					.frame = make_frame};
+	v->walked = &v->vm;
 	v->flags = GPC_PULL_EXACT;
 	v->room = FAKE_FRAMES;
 	gpc_java_places_init(&v->vm.places);
@@ -116,7 +117,7 @@ gpc_status fake_vm_walk(struct fake_vm *v, uint64_t pc, uint64_t sp, uint64_t fp
 					   .pc = pc,
 					   .sp = sp,
 					   .fp = fp};
-	gpc_java_walk_init(&w, &v->vm, &s, &v->state, &out);
+	gpc_java_walk_init(&w, v->walked, &s, &v->state, &out);
 	st = gpc_java_walk(&w);
 	v->n = 0;
 	for (uint32_t i = 0; i < out.n && st == GPC_OK; i++)

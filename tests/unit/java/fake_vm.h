@@ -12,6 +12,7 @@
 struct fake_vm {
 	struct fake_jvm *jvm; /* owned */
 	struct vm vm;
+	struct vm *walked; /* its own, or another's */
 	struct options options;
 	struct gpc_writer writer;
 	struct gpc_step_state state; /* after the walk */

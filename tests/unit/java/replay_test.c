@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "../proc/child.h"
+#include "about.h"
 #include "base/cleanup.h"
 #include "fake_vm.h"
 #include "proc/mem_image.h"
@@ -262,6 +263,42 @@ static void test_as_recorded(void **state)
 	fake_vm_free(v);
 }
 
+static void test_about(void **state)
+{
+	struct world *w = *state;
+	struct fake_vm *v = new_vm(w);
+	const char *words[] = {"default"};
+	struct gpc_list wanted = {.at = words, .n = 1};
+	struct java_about about;
+	char appid[64];
+	char *flags;
+
+	assert_int_equal(fake_vm_attach(v), GPC_OK);
+	gpc_java_about_read(&v->vm.mem, &v->vm.layout, &about);
+	assert_non_null(strstr(about.version, "64-Bit Server VM"));
+	assert_string_equal(about.command, "Parked");
+	assert_true(gpc_java_about_appid(&about, appid, sizeof appid));
+	assert_string_equal(appid, "java: Parked");
+	flags = gpc_java_flags_json(&v->vm.mem, &v->vm.layout, &wanted);
+	assert_non_null(flags);
+	assert_non_null(strstr(flags,
+			       "{\"name\": \"UseSerialGC\", \"type\": \"bool\", \"value\": "
+			       "\"true\", \"origin\": \"command line\", \"kind\": [\"product\"]}"));
+	assert_non_null(
+		strstr(flags, "\"MaxHeapSize\", \"type\": \"size_t\", \"value\": \"16777216\""));
+	assert_null(strstr(flags, "\"default\""));
+	free(flags);
+	words[0] = "none";
+	assert_null(gpc_java_flags_json(&v->vm.mem, &v->vm.layout, &wanted));
+	words[0] = "UseG1GC";
+	flags = gpc_java_flags_json(&v->vm.mem, &v->vm.layout, &wanted);
+	assert_string_equal(flags,
+			    "[{\"name\": \"UseG1GC\", \"type\": \"bool\", \"value\": \"false\", "
+			    "\"origin\": \"default\", \"kind\": [\"product\"]}]");
+	free(flags);
+	fake_vm_free(v);
+}
+
 /* No crash, no endless walk; ASan and UBSan look on. */
 static void test_changed_at_random(void **state)
 {
@@ -297,6 +334,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_as_recorded),
+		cmocka_unit_test(test_about),
 		cmocka_unit_test(test_changed_at_random),
 	};
 

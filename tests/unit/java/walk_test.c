@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <pthread.h>
 
 #include "fake_vm.h"
 
@@ -272,6 +273,53 @@ static void test_anchor_of_an_entry(void **state)
 	assert_int_equal(v->state.next_fp, 99);
 }
 
+/* ---- several readers at once ------------------------------------------------------------ */
+
+#define READERS 3
+
+struct reader {
+	pthread_t thread;
+	struct fake_vm *own; /* its writer and answer */
+	struct fake_jvm *jvm;
+	unsigned whole;
+};
+
+static void *read_often(void *arg)
+{
+	struct reader *r = arg;
+	struct vm *vm = r->own->walked;
+
+	for (uint32_t i = 0; i < 2000; i++) {
+		/* Epochs end at different times for different readers. */
+		r->own->writer.epoch = 1 + i / 500;
+		r->whole += fake_vm_walk(r->own, r->jvm->leaf_pc, r->jvm->leaf_sp,
+					 r->jvm->leaf_fp) == GPC_OK &&
+			    r->own->n == 4;
+		gpc_java_thread_of(&vm->threads, &vm->mem, &vm->layout, FAKE_TID + (int)(i % 3));
+	}
+	return NULL;
+}
+
+static void test_several_readers(void **state)
+{
+	struct fake_vm *v = *state;
+	struct reader readers[READERS] = {0};
+
+	for (int i = 0; i < READERS; i++) {
+		readers[i].own = fake_vm_new(fake_jvm_new());
+		assert_non_null(readers[i].own);
+		readers[i].own->walked = &v->vm;
+		readers[i].jvm = v->jvm;
+		assert_int_equal(pthread_create(&readers[i].thread, NULL, read_often, &readers[i]),
+				 0);
+	}
+	for (int i = 0; i < READERS; i++) {
+		pthread_join(readers[i].thread, NULL);
+		assert_int_equal(readers[i].whole, 2000);
+		fake_vm_free(readers[i].own);
+	}
+}
+
 #define vm_test(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
 
 int main(void)
@@ -291,6 +339,7 @@ int main(void)
 		vm_test(test_too_deep),
 		vm_test(test_anchor),
 		vm_test(test_anchor_of_an_entry),
+		vm_test(test_several_readers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

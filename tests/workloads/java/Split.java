@@ -5,6 +5,7 @@
 //   recurse  300 calls of one method, the last one computes
 //   lambda   a lambda computes
 //   virtual  a virtual thread computes (21 and later)
+//   yield    a virtual thread that steps aside, twenty calls deep (21 and later)
 //   files    reads /dev/zero: system calls from Java
 //   jni      native code that calls back into Java (libsplit.so)
 //   churn    classes are loaded, compiled and dropped
@@ -66,6 +67,14 @@ public class Split {
         return f.applyAsLong(20000);
     }
 
+    static long aside(int depth) {
+        if (depth == 0) {
+            Thread.yield();
+            return spin(20000);
+        }
+        return aside(depth - 1) + spin(500);
+    }
+
     static long files(RandomAccessFile zero, byte[] buffer) throws Exception {
         return zero.read(buffer);
     }
@@ -100,6 +109,9 @@ public class Split {
             case "virtual":
                 sink += lambda(round);
                 break;
+            case "yield":
+                sink += aside(20);
+                break;
             case "files":
                 sink += files(zero, buffer);
                 break;
@@ -129,7 +141,7 @@ public class Split {
                 throw new RuntimeException(e);
             }
         };
-        if (mode.equals("virtual")) {
+        if (mode.equals("virtual") || mode.equals("yield")) {
             // By reflection: the source is compiled for 8.
             Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, body);
             return;
