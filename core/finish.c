@@ -354,7 +354,8 @@ gpc_status gpc_core_finish(struct gpc_core *core, const struct gpc_window *win, 
 					       .insert_dso = core->opts.insert_dso_name,
 					       .addresses = core->wants & GPC_WANT_ADDRESSES,
 					       .kernel_hidden = core->kernel_hidden,
-					       .demangle = true};
+					       .demangle = core->opts.demangle,
+					       .inlines = core->opts.inlines};
 	st = gpc_profile_new(core->names, &span, &b.profile, err);
 	if (st == GPC_OK)
 		st = assemble(&b, err);

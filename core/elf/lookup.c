@@ -4,7 +4,9 @@
 #include <elf.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "elf/symbols.h"
+#include "elf/unpack.h"
 
 #define MAX_CHAIN      65536
 #define VERSION_HIDDEN 0x8000
@@ -140,18 +142,43 @@ bool gpc_elf_lookup_dynamic(const struct gpc_elf *elf, const char *name, uint64_
 	return s.found;
 }
 
-bool gpc_elf_lookup(const struct gpc_elf *elf, const char *name, uint64_t *ret)
+static bool lookup_symtab(const struct gpc_elf *elf, const char *name, uint64_t *ret)
 {
 	struct search s;
 
-	if (gpc_elf_lookup_dynamic(elf, name, ret))
-		return true;
 	if (!begin(&s, elf, name, SHT_SYMTAB))
 		return false;
 	gpc_elf_symbols_each(elf, &s.symbols, consider_next, &s, NULL);
 	if (s.found)
 		*ret = s.value;
 	return s.found;
+}
+
+static bool lookup_mini(const struct gpc_elf *elf, const char *name, uint64_t *ret)
+{
+	autofree uint8_t *bytes = NULL;
+	struct gpc_elf_source source;
+	struct gpc_elf mini;
+	bool found;
+	size_t n;
+
+	if (gpc_elf_mini(elf, &bytes, &n, NULL) < 0)
+		return false;
+	source = gpc_elf_source_memory(bytes, n);
+	if (gpc_elf_init(&mini, &source, NULL) < 0)
+		return false;
+	found = lookup_symtab(&mini, name, ret);
+	gpc_elf_deinit(&mini);
+	return found;
+}
+
+bool gpc_elf_lookup(const struct gpc_elf *elf, const char *name, uint64_t *ret)
+{
+	if (gpc_elf_lookup_dynamic(elf, name, ret))
+		return true;
+	if (gpc_elf_section_of_type(elf, SHT_SYMTAB))
+		return lookup_symtab(elf, name, ret);
+	return lookup_mini(elf, name, ret);
 }
 
 gpc_status gpc_elf_lookup_fd(int fd, const char *name, uint64_t mapped_offset, uint64_t *base,

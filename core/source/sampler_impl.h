@@ -60,4 +60,8 @@ struct gpc_sampler {
 /* sampler_pull.c; locked */
 void gpc_sampler_check_pull(struct gpc_sampler *s);
 
+/* sampler_needs.c: what the process table and the opener call. */
+struct gpc_table_needs gpc_sampler_needs(struct gpc_sampler *s);
+void gpc_sampler_jit_file(void *ctx, uint64_t process, enum gpc_jit_file kind, int fd);
+
 #endif
