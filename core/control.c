@@ -53,15 +53,21 @@ static uint64_t earliest(uint64_t a, uint64_t b)
 /* Waits until end_ns; true when the window is to end now instead. */
 static bool wait_for_end(struct gpc_core *core, struct chores *c, uint64_t end_ns)
 {
-	struct pollfd fd = {.fd = core->end_fd, .events = POLLIN};
+	struct pollfd fds[] = {{.fd = core->end_fd, .events = POLLIN},
+			       {.fd = -1, .events = POLLIN}};
 
+	if (core->connector)
+		fds[1].fd = gpc_connector_fd(core->connector);
 	for (;;) {
 		uint64_t now = gpc_now_ns();
 		uint64_t next = earliest(end_ns, earliest(c->metrics_ns, c->scan_ns));
 		struct timespec wait = gpc_timespec(next > now ? next - now : 0);
 
-		if (ppoll(&fd, 1, &wait, NULL) > 0)
-			return drain_fd(core->end_fd);
+		if (ppoll(fds, 2, &wait, NULL) > 0) {
+			if (fds[0].revents)
+				return drain_fd(core->end_fd);
+			gpc_connector_run(core->connector);
+		}
 		now = gpc_now_ns();
 		if (now >= end_ns)
 			return false;

@@ -111,6 +111,7 @@ static void abandon(struct gpc_core *core)
 {
 	core->setup.on_log = no_line;
 	gpc_scan_free(core->scan);
+	gpc_connector_free(core->connector);
 	gpc_sampler_free(core->sampler);
 	close_fds(core);
 }
@@ -129,6 +130,7 @@ GPC_EXPORT void gpc_core_free(struct gpc_core *core)
 	free_lists(core);
 	gpc_core_free_sources(core);
 	gpc_scan_free(core->scan);
+	gpc_connector_free(core->connector);
 	gpc_sampler_free(core->sampler);
 	gpc_core_free_containers(core);
 	gpc_vdso_free(core->vdso);

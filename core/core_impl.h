@@ -27,6 +27,7 @@
 #include "plugin/discovery.h"
 #include "plugin/instance.h"
 #include "plugin/module.h"
+#include "proc/connector.h"
 #include "proc/scan.h"
 #include "profile/names.h"
 #include "profile/profile.h"
@@ -78,7 +79,8 @@ struct gpc_core {
 	/* Set and cleared under the sampler's lock, where they are used too. */
 	struct gpc_discovery *discovery;
 	bool is_telling;
-	struct gpc_scan *scan; /* NULL: perf tells all */
+	struct gpc_scan *scan;           /* NULL: perf tells all */
+	struct gpc_connector *connector; /* NULL: perf or the scan tells of processes */
 	struct gpc_deliver *deliver;
 	vec(char *) troubles; /* plugins refused or not started, for the header */
 	struct gpc_session session;

@@ -412,21 +412,42 @@ static bool has_cpu_samples(const struct gpc_core *core)
 	return false;
 }
 
-/* What perf does not tell is looked up in /proc now and then. With --pids the
- * events of those processes come with their samples. */
+/* Forks, execs and exits without perf: the kernel's proc connector, else a scan. */
+static bool start_connector(struct gpc_core *core, const struct gpc_table_access *access)
+{
+	struct gpc_err err = {0};
+
+	if (gpc_connector_new("/proc", access, &core->connector, &err) == GPC_OK)
+		return true;
+	gpc_info(&core->log, "core",
+		 "processes are looked up in /proc now and then, so short-lived "
+		 "ones may be missed: %s",
+		 err.text);
+	return false;
+}
+
+/* What perf does not tell. With --pids the events of those processes come with their
+ * samples. */
 static gpc_status start_scan(struct gpc_core *core, struct gpc_err *err)
 {
 	bool has_samples = has_cpu_samples(core);
 	bool has_events =
 		gpc_sampler_has_sideband(core->sampler) || (core->n_pids && core->sources);
-	struct gpc_scan_setup setup = {.table = gpc_sampler_table(core->sampler),
-				       .lock = lock_sampler,
-				       .unlock = unlock_sampler,
-				       .ctx = core->sampler,
-				       .tells_life = !has_events,
+	struct gpc_scan_setup setup = {.access = {.table = gpc_sampler_table(core->sampler),
+						  .lock = lock_sampler,
+						  .unlock = unlock_sampler,
+						  .ctx = core->sampler},
 				       .tells_use = !has_samples};
 
 	if (!core->runtimes.n || (has_samples && has_events))
+		return GPC_OK;
+	if (!has_events) {
+		lock_sampler(core->sampler);
+		gpc_table_without_mmaps(setup.access.table);
+		unlock_sampler(core->sampler);
+		setup.tells_life = !start_connector(core, &setup.access);
+	}
+	if (!setup.tells_life && !setup.tells_use)
 		return GPC_OK;
 	return gpc_scan_new("/proc", &setup, &core->scan, err);
 }

@@ -83,23 +83,29 @@ static void add(struct gpc_scan *s, const struct seen *now)
 
 static void tell_used(struct gpc_scan *s, int32_t pid)
 {
-	s->setup.lock(s->setup.ctx);
-	gpc_table_used(s->setup.table, pid);
-	s->setup.unlock(s->setup.ctx);
+	const struct gpc_table_access *a = &s->setup.access;
+
+	a->lock(a->ctx);
+	gpc_table_used(a->table, pid);
+	a->unlock(a->ctx);
 }
 
 static void tell_exec(struct gpc_scan *s, int32_t pid, const char *comm)
 {
-	s->setup.lock(s->setup.ctx);
-	gpc_table_exec(s->setup.table, pid, comm);
-	s->setup.unlock(s->setup.ctx);
+	const struct gpc_table_access *a = &s->setup.access;
+
+	a->lock(a->ctx);
+	gpc_table_exec(a->table, pid, comm);
+	a->unlock(a->ctx);
 }
 
 static void tell_exit(struct gpc_scan *s, int32_t pid)
 {
-	s->setup.lock(s->setup.ctx);
-	gpc_table_exit(s->setup.table, pid);
-	s->setup.unlock(s->setup.ctx);
+	const struct gpc_table_access *a = &s->setup.access;
+
+	a->lock(a->ctx);
+	gpc_table_exit(a->table, pid);
+	a->unlock(a->ctx);
 }
 
 /* A pid that went to another process ended in between. */

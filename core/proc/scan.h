@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The process table from /proc alone: for machines where the kernel gives no
- * process events, and for sessions without CPU samples, where the use of CPU is
- * seen from /proc/PID/stat. Costs a read per process and scan.
+ * process events (connector.h), and for sessions without CPU samples, where the
+ * use of CPU is seen from /proc/PID/stat. Costs a read per process and scan.
  *
- * One thread. The table is the owner's and locked by lock() while it is told. */
+ * One thread. The table is the owner's and locked while it is told. */
 #ifndef GPC_PROC_SCAN_H
 #define GPC_PROC_SCAN_H
 
@@ -15,10 +15,7 @@
 struct gpc_scan;
 
 struct gpc_scan_setup {
-	struct gpc_table *table;
-	void (*lock)(void *ctx);
-	void (*unlock)(void *ctx);
-	void *ctx;
+	struct gpc_table_access access;
 	bool tells_life; /* tell the table of execs and exits: nobody else does */
 	bool tells_use;  /* tell it who used CPU since the last scan */
 };

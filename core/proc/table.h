@@ -57,11 +57,22 @@ struct gpc_table_needs {
 
 struct gpc_table;
 
+/* For who tells the table from a thread of its own. */
+struct gpc_table_access {
+	struct gpc_table *table;
+	void (*lock)(void *ctx); /* the owner's */
+	void (*unlock)(void *ctx);
+	void *ctx;
+};
+
 /* procfs: "/proc"; tests pass their own tree. */
 gpc_status gpc_table_new(const char *procfs, struct gpc_images *images,
 			 const struct gpc_table_needs *needs, struct gpc_log *log,
 			 struct gpc_table **ret, struct gpc_err *err);
 void gpc_table_free(struct gpc_table *t);
+/* Nobody will tell of mappings: those of a process are read after its exec, and
+ * again when it is seen to have used CPU (gpc_table_used). */
+void gpc_table_without_mmaps(struct gpc_table *t);
 
 /* ---- events, in the order of time --------------------------------------- */
 

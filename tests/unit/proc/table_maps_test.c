@@ -82,6 +82,56 @@ static void test_distrust(void **state)
 	assert_non_null(gpc_space_find(gpc_table_space(w->table, dead), 0x9000000));
 }
 
+/* The end of a process may be among what was lost. */
+static void test_ends_that_were_lost(void **state)
+{
+	struct world *w = *state;
+	struct gpc_process *alive, *gone;
+
+	lives_as(w, 50, "alive", 1, 0);
+	gpc_table_exec(w->table, 50, "alive");
+	alive = sampled(w, 50);
+	gpc_table_exec(w->table, 60, "gone");
+	gone = sampled(w, 60);
+	sampled(w, 0); /* the idle loop lives for ever, without a folder */
+	gpc_table_distrust(w->table);
+	assert_int_equal(alive->exit_ns, 0);
+	assert_int_equal(gone->exit_ns, 1000);
+	assert_int_equal(gpc_table_find(w->table, 0)->exit_ns, 0);
+	assert_int_equal(w->events[w->n_events - 1].kind, GPC_PROC_EXIT);
+	assert_int_equal(w->events[w->n_events - 1].pid, 60);
+}
+
+/* Without mmap events the mappings are read, and what is new is told. */
+static void test_without_mmaps(void **state)
+{
+	struct world *w = *state;
+	struct gpc_process *p;
+
+	gpc_table_without_mmaps(w->table);
+	lives_as(w, 50, "x", 1, 0);
+	gpc_table_exec(w->table, 50, "x");
+	write_file(w, 50, "maps", "400000-500000 r-xp 00000000 08:01 11 /bin/x\n");
+	gpc_table_used(w->table, 50);
+	p = gpc_table_find(w->table, 50);
+	assert_int_equal(gpc_table_space(w->table, p)->n, 1);
+	write_file(w, 50, "maps",
+		   "400000-500000 r-xp 00000000 08:01 11 /bin/x\n"
+		   "900000-a00000 r-xp 00000000 08:01 12 /lib/late.so\n");
+	w->n_events = 0;
+	gpc_table_used(w->table, 50);
+	assert_int_equal(gpc_table_space(w->table, p)->n, 2);
+	assert_int_equal(w->n_events, 1);
+	assert_int_equal(w->events[0].kind, GPC_PROC_MMAP);
+	assert_string_equal(w->events[0].path, "/lib/late.so");
+	gpc_table_used(w->table, 50);
+	assert_int_equal(w->n_events, 1);
+	/* After an exec nothing of it is left. */
+	write_file(w, 50, "maps", "400000-500000 r-xp 00000000 08:01 13 /bin/y\n");
+	gpc_table_exec(w->table, 50, "y");
+	assert_int_equal(gpc_table_space(w->table, gpc_table_find(w->table, 50))->n, 1);
+}
+
 static void test_mappings_of_idle_processes_are_forgotten(void **state)
 {
 	struct world *w = *state;
@@ -126,6 +176,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		world_test(test_mappings_of_sleepers_wait_for_their_sample),
+		world_test(test_ends_that_were_lost),
+		world_test(test_without_mmaps),
 		world_test(test_what_is_a_file),
 		world_test(test_senseless_mappings),
 		world_test(test_distrust),
