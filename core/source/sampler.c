@@ -23,7 +23,9 @@
 #define SLACK_NS     (2 * GPC_MS_NS)     /* a CPU may publish a record so late */
 #define CPUS_NS      (2 * GPC_SECOND_NS) /* CPUs are counted so often */
 #define READERS_NS   (2 * GPC_SECOND_NS) /* a cut waits so long for readers */
+#define TABLES_NS    GPC_SECOND_NS       /* and for unwind tables */
 #define SYMBOL_BYTES (6u << 20)
+#define TABLE_BYTES  (8u << 20) /* of unwind tables */
 #define OPEN_FILES   512
 #define MEM_FILES    256
 #define KEEP_BYTES   (256u << 10) /* of an empty table */
@@ -84,39 +86,6 @@ static struct gpc_stream *stream_of(struct gpc_sampler *s, uint32_t ring)
 	return NULL;
 }
 
-/* The process, and its thread when that is wanted. */
-static uint64_t row_key(struct gpc_sampler *s, const struct gpc_process *p, int32_t tid)
-{
-	if (!s->config.threads || tid <= 0 || p->pid <= 0)
-		return p->id;
-	gpc_threads_seen(&s->threads, p->id, p->pid, tid, s->window);
-	return gpc_key(p->id, tid);
-}
-
-static void count_sample(struct gpc_sampler *s, struct gpc_stream *st,
-			 const struct gpc_perf_record *r, const struct gpc_pulled *pulled)
-{
-	struct gpc_process *p;
-
-	gpc_table_at(s->table, r->time);
-	p = gpc_table_sampled(s->table, (int32_t)r->pid, s->window);
-
-	st->samples++;
-	s->window_samples++;
-	if (!p)
-		return;
-	gpc_place_sample(&s->place, p, r->sample.cgroup);
-	/* Numbers of names that are no more mean nothing. */
-	if (pulled && pulled->epoch != s->epoch)
-		pulled = NULL;
-	gpc_fold(s->table, p, &r->sample, pulled, &s->folded);
-	gpc_stacks_add(st->now, row_key(s, p, (int32_t)r->tid), s->folded.frames, s->folded.n, 1);
-	if (s->folded.has_jit && !p->has_jit && !p->is_kernel) {
-		p->has_jit = true;
-		need_perf_map(s, p);
-	}
-}
-
 static void count_lost(struct gpc_sampler *s, struct gpc_stream *st,
 		       const struct gpc_perf_record *r)
 {
@@ -147,7 +116,7 @@ static void on_record(void *ctx, const struct gpc_perf_record *r, uint32_t ring,
 	switch (r->type) {
 	case PERF_RECORD_SAMPLE:
 		if (st)
-			count_sample(s, st, r, pulled);
+			gpc_sampler_count(s, (uint32_t)(st - s->streams.at), r, pulled);
 		break;
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:
@@ -186,6 +155,7 @@ static void drain(struct gpc_sampler *s, uint64_t until_ns)
 				       .raw = s->rawfile ? on_raw : NULL};
 
 	gpc_reader_drain(s->reader, until_ns, &v);
+	gpc_sampler_count_late(s, false);
 }
 
 /* True when there was news of processes. */
@@ -243,6 +213,7 @@ static gpc_status build(struct gpc_sampler *s, struct gpc_err *err)
 	if (s->stop_fd < 0)
 		return gpc_err_sys(err, "eventfd");
 	gpc_try(gpc_images_new(&limits, s->log, &s->images, err));
+	gpc_try(gpc_unwind_tables_new(s->images, TABLE_BYTES, s->log, &s->native.tables, err));
 	gpc_try(gpc_kernel_syms_new("/proc/kallsyms", &s->kernel, err));
 	gpc_try(gpc_table_new("/proc", s->images, &needs, s->log, &s->table, err));
 	gpc_try(gpc_reader_new(s->log, &s->reader, err));
@@ -292,6 +263,8 @@ bool gpc_sampler_free(struct gpc_sampler *s)
 	if (s->is_running && write(s->stop_fd, &one, sizeof one) == sizeof one)
 		pthread_join(s->thread, NULL);
 	gpc_opener_free(s->opener);
+	gpc_sampler_forget_late(s);
+	gpc_unwind_tables_free(s->native.tables);
 	for (size_t i = 0; i < s->streams.n; i++) {
 		gpc_stacks_free(s->streams.at[i].now);
 		gpc_stacks_free(s->streams.at[i].aside);
@@ -359,21 +332,17 @@ static gpc_status open_one(struct gpc_sampler *s, const struct gpc_perf_request 
 	struct gpc_perf_request req = *wanted;
 
 	req.samples = true;
-	req.user_state = s->has_pull;
-	req.stack_bytes = s->pull_stack_bytes;
-	/* Readers are woken by each sample; nobody waits while there are none. */
-	if (req.user_state)
-		req.wake_bytes = 1;
+	gpc_sampler_ask_user_state(s, &req);
 	req.sideband = req.inherit = s->config.n_pids > 0;
 	gpc_try(gpc_perf_probe(&req, err));
 	autolock(&s->lock);
 	return gpc_reader_open(s->reader, &req, s->config.pids, s->config.n_pids, ret_ring, err);
 }
 
-static gpc_status add_stream(struct gpc_sampler *s, uint32_t ring, uint32_t *ret,
-			     struct gpc_err *err)
+static gpc_status add_stream(struct gpc_sampler *s, uint32_t ring, enum gpc_unwind_mode unwind,
+			     uint32_t *ret, struct gpc_err *err)
 {
-	struct gpc_stream st = {.ring = ring, .is_open = true};
+	struct gpc_stream st = {.ring = ring, .is_open = true, .unwind = unwind};
 	autolock(&s->lock);
 
 	if (gpc_stacks_new(s->config.stack_bytes, &st.now, err) < 0 ||
@@ -405,7 +374,7 @@ gpc_status gpc_sampler_open(struct gpc_sampler *s, const struct gpc_perf_request
 			continue;
 		}
 		*ret_index = i;
-		return add_stream(s, ring, ret_stream, err);
+		return add_stream(s, ring, candidates[i].unwind, ret_stream, err);
 	}
 	return st;
 }
@@ -471,14 +440,32 @@ static void wait_for_readers(struct gpc_sampler *s, uint64_t end_ns)
 	} while (is_behind && gpc_now_ns() < until);
 }
 
+/* Until the samples that are to be unwound with tables still being built are. */
+static void wait_for_tables(struct gpc_sampler *s, uint64_t end_ns)
+{
+	uint64_t until = gpc_now_ns() + TABLES_NS;
+	bool is_waiting;
+
+	do {
+		pthread_mutex_lock(&s->lock);
+		drain(s, end_ns);
+		is_waiting = s->late.n > 0;
+		pthread_mutex_unlock(&s->lock);
+		if (is_waiting)
+			usleep(2000);
+	} while (is_waiting && gpc_now_ns() < until);
+}
+
 void gpc_sampler_cut(struct gpc_sampler *s, uint64_t end_ns, uint64_t next_end_ns,
 		     struct gpc_names *names)
 {
 	wait_until(end_ns + SLACK_NS);
 	wait_for_readers(s, end_ns);
+	wait_for_tables(s, end_ns);
 	autolock(&s->lock);
 
 	drain(s, end_ns);
+	gpc_sampler_count_late(s, true);
 	gpc_pulls_set_names(s->pulls, names);
 	s->epoch = gpc_names_epoch(names);
 	for (size_t i = 0; i < s->streams.n; i++) {
@@ -550,6 +537,7 @@ void gpc_sampler_trim(struct gpc_sampler *s, uint64_t end_ns)
 	gpc_threads_trim(&s->threads, s->window);
 	if (find_used_images(s, &used))
 		gpc_images_trim(s->images, keep_image, &used);
+	gpc_unwind_tables_trim(s->native.tables);
 	gpc_u64map_deinit(&used);
 }
 

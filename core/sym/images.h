@@ -66,6 +66,9 @@ bool gpc_images_wants_file(struct gpc_images *images, uint32_t image);
  * device and inode (st_dev of overlayfs and btrfs differs from the mapping's:
  * then inode alone, reported at debug level). */
 bool gpc_images_offer(struct gpc_images *images, uint32_t image, int fd);
+/* A new descriptor of the image's file, which is the caller's. GPC_E_GONE: none. */
+gpc_status gpc_images_file(struct gpc_images *images, uint32_t image, int *ret,
+			   struct gpc_err *err);
 /* An offer will never come (the process was gone before its file was opened). */
 void gpc_images_give_up(struct gpc_images *images, uint32_t image);
 
