@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind/step.h"
 
+#include "unwind/bottom.h"
 #include "unwind/expr.h"
 
 #define FRAME_MAX (1u << 20) /* bytes between frame pointers; no real frame is larger */
@@ -170,10 +171,8 @@ static enum gpc_unwind_result by_frame_pointer(struct gpc_unwind_view *v,
 	if (!gpc_unwind_fetch(&v->mem, fp, frame, sizeof frame))
 		return lost(v);
 	frame[1] &= arch->address_mask;
-	if (!frame[1])
-		return GPC_UNWIND_END;
 	/* Whoever uses the register for something else has no chain in it. */
-	if (frame[0] && frame[0] <= fp)
+	if (!frame[1] || (frame[0] && frame[0] <= fp))
 		return GPC_UNWIND_LOST;
 	regs->valid = 0;
 	set(regs, arch->sp, fp + 16);
@@ -183,22 +182,50 @@ static enum gpc_unwind_result by_frame_pointer(struct gpc_unwind_view *v,
 	return GPC_UNWIND_UP;
 }
 
+/* A program's first functions need not say where their caller is. */
+static enum gpc_unwind_result without_rule(struct gpc_unwind_view *v, struct gpc_unwind_regs *regs)
+{
+	enum gpc_unwind_result result = by_frame_pointer(v, regs);
+
+	if (result == GPC_UNWIND_LOST && !regs->is_exact && has(regs, v->arch->sp) &&
+	    gpc_unwind_is_bottom(&v->mem, regs->r[v->arch->sp]))
+		return GPC_UNWIND_END;
+	return result;
+}
+
+/* What a step found out about the frame that it left. */
+struct left {
+	bool is_place; /* its pc is no return address, although it looks like one */
+};
+
+/* No call leaves the address of a function's first byte behind if what stands before
+ * belongs to none: whoever made this stack put it there, and begins it so (as
+ * makecontext does, and others that make coroutines). */
+static bool is_made(const struct gpc_code *code, const struct gpc_unwind_regs *regs)
+{
+	return !regs->is_exact && gpc_unwind_table_find(code->table, code->vaddr + 1);
+}
+
 static enum gpc_unwind_result up(struct gpc_unwind_view *v, struct gpc_unwind_regs *regs,
 				 enum gpc_code_state state, const struct gpc_code *code,
-				 bool *is_signal)
+				 struct left *left)
 {
 	const struct gpc_packed_rule *rule = NULL;
 
-	*is_signal = false;
+	left->is_place = false;
 	if (state == GPC_CODE_NOWHERE)
 		return GPC_UNWIND_LOST;
 	if (state == GPC_CODE_WAITING)
 		return GPC_UNWIND_WAITING;
 	if (state == GPC_CODE_KNOWN)
 		rule = gpc_unwind_table_find(code->table, code->vaddr);
+	if (state == GPC_CODE_KNOWN && !rule && is_made(code, regs)) {
+		left->is_place = true;
+		return GPC_UNWIND_END;
+	}
 	if (!rule)
-		return by_frame_pointer(v, regs);
-	*is_signal = (rule->flags & GPC_RULE_SIGNAL) != 0;
+		return without_rule(v, regs);
+	left->is_place = (rule->flags & GPC_RULE_SIGNAL) != 0;
 	return by_table(v, &code->table->rules, rule, regs);
 }
 
@@ -207,13 +234,13 @@ static uint64_t place(const struct gpc_unwind_regs *regs)
 	return regs->is_exact ? regs->pc : regs->pc - 1;
 }
 
-enum gpc_unwind_result gpc_unwind_step(struct gpc_unwind_view *v, struct gpc_unwind_regs *regs,
-				       bool *is_signal)
+enum gpc_unwind_result gpc_unwind_step(struct gpc_unwind_view *v, struct gpc_unwind_regs *regs)
 {
 	struct gpc_code code = {0};
 	enum gpc_code_state state = v->find(v->ctx, place(regs), &code);
+	struct left left;
 
-	return up(v, regs, state, &code, is_signal);
+	return up(v, regs, state, &code, &left);
 }
 
 enum gpc_unwind_result gpc_unwind_walk(struct gpc_unwind_view *v,
@@ -222,7 +249,7 @@ enum gpc_unwind_result gpc_unwind_walk(struct gpc_unwind_view *v,
 {
 	enum gpc_unwind_result result = GPC_UNWIND_UP;
 	struct gpc_unwind_regs regs = *start;
-	bool is_signal;
+	struct left left;
 
 	for (*n = 0; *n < max && result == GPC_UNWIND_UP;) {
 		struct gpc_code code = {0};
@@ -232,8 +259,8 @@ enum gpc_unwind_result gpc_unwind_walk(struct gpc_unwind_view *v,
 		/* What is executed is executed; a caller that lies nowhere is none. */
 		if (state == GPC_CODE_NOWHERE && *n)
 			return GPC_UNWIND_LOST;
-		result = up(v, &regs, state, &code, &is_signal);
-		frames[(*n)++] = is_signal ? pc : at;
+		result = up(v, &regs, state, &code, &left);
+		frames[(*n)++] = left.is_place ? pc : at;
 	}
 	return result;
 }

@@ -35,10 +35,8 @@ enum gpc_unwind_result {
 	GPC_UNWIND_WAITING, /* not before a table is there; regs are unchanged */
 };
 
-/* One frame up. *is_signal: the frame is that of a signal's return, whose pc is no
- * return address although it looks like one. */
-enum gpc_unwind_result gpc_unwind_step(struct gpc_unwind_view *v, struct gpc_unwind_regs *regs,
-				       bool *is_signal);
+/* One frame up. */
+enum gpc_unwind_result gpc_unwind_step(struct gpc_unwind_view *v, struct gpc_unwind_regs *regs);
 
 /* All frames, leaf first: the place that is executed, then places within the calls
  * (return addresses moved back by one byte). At most max; work is bounded by that.
