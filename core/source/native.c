@@ -7,13 +7,6 @@
 
 #define HELD (sizeof(((struct gpc_native *)0)->held) / sizeof(((struct gpc_native *)0)->held[0]))
 
-struct look {
-	struct gpc_native *n;
-	const struct gpc_space *space;
-	const struct gpc_area *last; /* neighbours in a stack are often in one file */
-	bool is_last;
-};
-
 static enum gpc_code_state hold(struct gpc_native *n, uint32_t image,
 				const struct gpc_unwind_table **ret)
 {
@@ -43,9 +36,9 @@ void gpc_native_rest(struct gpc_native *n)
 	}
 }
 
-static enum gpc_code_state look_up(void *ctx, uint64_t address, struct gpc_code *ret)
+enum gpc_code_state gpc_native_find(void *ctx, uint64_t address, struct gpc_code *ret)
 {
-	struct look *l = ctx;
+	struct gpc_native_look *l = ctx;
 	const struct gpc_area *a = l->last;
 	enum gpc_code_state state;
 	uint32_t image;
@@ -75,12 +68,12 @@ struct stack {
 };
 
 /* Does the frame at this place have no caller, by its table? */
-static bool is_root(struct look *l, uint64_t place)
+static bool is_root(struct gpc_native_look *l, uint64_t place)
 {
 	struct gpc_code code = {0};
 	const struct gpc_packed_rule *rule;
 
-	if (look_up(l, place, &code) != GPC_CODE_KNOWN)
+	if (gpc_native_find(l, place, &code) != GPC_CODE_KNOWN)
 		return false;
 	rule = gpc_unwind_table_find(code.table, code.vaddr);
 	for (uint32_t i = 0; rule && i < rule->n; i++)
@@ -90,7 +83,8 @@ static bool is_root(struct look *l, uint64_t place)
 }
 
 /* Its user part, as far as it lies in code. */
-static void take_chain(struct look *l, const struct gpc_perf_sample *s, struct stack *ret)
+static void take_chain(struct gpc_native_look *l, const struct gpc_perf_sample *s,
+		       struct stack *ret)
 {
 	bool is_user = false;
 	uint32_t i = 0;
@@ -106,7 +100,7 @@ static void take_chain(struct look *l, const struct gpc_perf_sample *s, struct s
 		}
 		if (!is_user)
 			continue;
-		if (ret->n && (!ip || look_up(l, ip - 1, &code) == GPC_CODE_NOWHERE))
+		if (ret->n && (!ip || gpc_native_find(l, ip - 1, &code) == GPC_CODE_NOWHERE))
 			break;
 		ret->frames[ret->n] = ret->n ? ip - 1 : ip;
 		ret->n++;
@@ -143,8 +137,10 @@ enum gpc_native_answer gpc_native_unwind(struct gpc_native *n, const struct gpc_
 					 const struct gpc_perf_sample *s, enum gpc_unwind_mode mode,
 					 bool is_last, struct gpc_pulled *ret)
 {
-	struct look l = {.n = n, .space = space, .is_last = is_last};
-	struct gpc_unwind_view v = {.arch = gpc_unwind_arch_here(), .find = look_up, .ctx = &l};
+	struct gpc_native_look l = {.n = n, .space = space, .is_last = is_last};
+	struct gpc_unwind_view v = {.arch = gpc_unwind_arch_here(),
+				    .find = gpc_native_find,
+				    .ctx = &l};
 	struct gpc_unwind_regs regs;
 	enum gpc_unwind_result result;
 	uint64_t chain_frames[GPC_PULLED_MAX], begin;

@@ -38,6 +38,15 @@ struct gpc_native {
 	} held[16];
 };
 
+/* Looks addresses of one process up; for struct gpc_unwind_view. */
+struct gpc_native_look {
+	struct gpc_native *n;
+	const struct gpc_space *space;
+	const struct gpc_area *last; /* neighbours in a stack are often in one file */
+	bool is_last;                /* what a table may come for has none */
+};
+enum gpc_code_state gpc_native_find(void *look, uint64_t address, struct gpc_code *ret);
+
 enum gpc_native_answer {
 	GPC_NATIVE_CHAIN, /* the sample's own chain is all there is */
 	GPC_NATIVE_DONE,  /* ret is the user part */

@@ -256,7 +256,7 @@ gpc_status gpc_sampler_new(const struct gpc_sampler_config *config, struct gpc_l
 bool gpc_sampler_free(struct gpc_sampler *s)
 {
 	uint64_t one = 1;
-	bool is_free = true;
+	bool is_free;
 
 	if (!s)
 		return true;
@@ -264,17 +264,18 @@ bool gpc_sampler_free(struct gpc_sampler *s)
 		pthread_join(s->thread, NULL);
 	gpc_opener_free(s->opener);
 	gpc_sampler_forget_late(s);
-	gpc_unwind_tables_free(s->native.tables);
+	gpc_unwind_tables_stop(s->native.tables);
 	for (size_t i = 0; i < s->streams.n; i++) {
 		gpc_stacks_free(s->streams.at[i].now);
 		gpc_stacks_free(s->streams.at[i].aside);
 	}
 	vec_deinit(&s->streams);
 	gpc_reader_free(s->reader);
-	if (gpc_pulls_free(s->pulls))
+	is_free = gpc_pulls_free(s->pulls);
+	if (is_free) {
+		gpc_unwind_tables_free(s->native.tables);
 		gpc_mem_free(s->mem);
-	else
-		is_free = false;
+	}
 	gpc_table_free(s->table);
 	gpc_kernel_syms_free(s->kernel);
 	gpc_images_free(s->images);
@@ -374,6 +375,7 @@ gpc_status gpc_sampler_open(struct gpc_sampler *s, const struct gpc_perf_request
 			continue;
 		}
 		*ret_index = i;
+		gpc_sampler_set_unwind(s, candidates[i].unwind);
 		return add_stream(s, ring, candidates[i].unwind, ret_stream, err);
 	}
 	return st;

@@ -170,3 +170,12 @@ void gpc_sampler_count(struct gpc_sampler *s, uint32_t stream, const struct gpc_
 	else
 		count_unwound(s, &c, &r->sample);
 }
+
+void gpc_sampler_unwinding(struct gpc_sampler *s, struct gpc_native_stats *ret,
+			   struct gpc_unwind_tables_stats *tables)
+{
+	pthread_mutex_lock(&s->lock);
+	*ret = s->native.stats;
+	pthread_mutex_unlock(&s->lock);
+	gpc_unwind_tables_stats(s->native.tables, tables);
+}

@@ -86,5 +86,7 @@ void gpc_sampler_forget_late(struct gpc_sampler *s);
 /* What a stream must carry for unwinding and for pull. */
 void gpc_sampler_ask_user_state(const struct gpc_sampler *s, struct gpc_perf_request *req);
 void gpc_sampler_check_pull(struct gpc_sampler *s);
+/* Processes that are pulled are unwound so too. Not locked. */
+void gpc_sampler_set_unwind(struct gpc_sampler *s, enum gpc_unwind_mode mode);
 
 #endif

@@ -72,12 +72,27 @@ void gpc_sampler_pull_changed(struct gpc_sampler *s)
 	s->is_pulling = is_wanted && s->has_pull;
 }
 
+void gpc_sampler_set_unwind(struct gpc_sampler *s, enum gpc_unwind_mode mode)
+{
+	gpc_pulls_set_unwind(s->pulls, s->native.tables, mode);
+}
+
+/* Locked. */
+static const struct gpc_space *space_of(void *ctx, uint64_t target)
+{
+	struct gpc_sampler *s = ctx;
+	struct gpc_process *p = gpc_table_by_id(s->table, target);
+
+	return p ? gpc_table_space(s->table, p) : NULL;
+}
+
 void gpc_sampler_check_pull(struct gpc_sampler *s)
 {
 	if (!s->is_pulling)
 		return;
 	gpc_reader_check_pull(s->reader);
 	gpc_pulls_chores(s->pulls);
+	gpc_pulls_follow_code(s->pulls, space_of, s);
 }
 
 struct gpc_pulls *gpc_sampler_pulls(struct gpc_sampler *s)

@@ -276,9 +276,10 @@ static bool one(struct run *r)
 static bool program(struct run *r, const uint8_t *ops, size_t n)
 {
 	r->c = (struct gpc_cursor){ops, ops + n, false};
-	while (r->c.at < r->c.end && one(r))
-		;
-	return r->c.at == r->c.end && !r->c.is_bad;
+	while (r->c.at < r->c.end)
+		if (!one(r))
+			return false;
+	return !r->c.is_bad;
 }
 
 bool gpc_cfi_run(const struct gpc_unwind_arch *arch, const struct gpc_cfi_section *s,

@@ -4,6 +4,7 @@
 #include "unwind/bottom.h"
 #include "unwind/expr.h"
 
+#define NO_PLACE  UINT64_MAX
 #define FRAME_MAX (1u << 20) /* bytes between frame pointers; no real frame is larger */
 
 static bool has(const struct gpc_unwind_regs *regs, uint32_t reg)
@@ -160,6 +161,7 @@ static enum gpc_unwind_result by_frame_pointer(struct gpc_unwind_view *v,
 {
 	const struct gpc_unwind_arch *arch = v->arch;
 	uint64_t fp = regs->r[arch->fp], sp = regs->r[arch->sp], frame[2];
+	struct gpc_code code;
 
 	if (!has(regs, arch->fp) || !has(regs, arch->sp))
 		return GPC_UNWIND_LOST;
@@ -171,8 +173,9 @@ static enum gpc_unwind_result by_frame_pointer(struct gpc_unwind_view *v,
 	if (!gpc_unwind_fetch(&v->mem, fp, frame, sizeof frame))
 		return lost(v);
 	frame[1] &= arch->address_mask;
-	/* Whoever uses the register for something else has no chain in it. */
-	if (!frame[1] || (frame[0] && frame[0] <= fp))
+	/* The caller's own may be anything: the code that called uses the register as it
+	 * likes, if it does not need it to be unwound. */
+	if (!frame[1] || v->find(v->ctx, frame[1] - 1, &code) == GPC_CODE_NOWHERE)
 		return GPC_UNWIND_LOST;
 	regs->valid = 0;
 	set(regs, arch->sp, fp + 16);
@@ -229,18 +232,27 @@ static enum gpc_unwind_result up(struct gpc_unwind_view *v, struct gpc_unwind_re
 	return by_table(v, &code->table->rules, rule, regs);
 }
 
-static uint64_t place(const struct gpc_unwind_regs *regs)
-{
-	return regs->is_exact ? regs->pc : regs->pc - 1;
-}
-
-enum gpc_unwind_result gpc_unwind_step(struct gpc_unwind_view *v, struct gpc_unwind_regs *regs)
+static enum gpc_unwind_result step(struct gpc_unwind_view *v, struct gpc_unwind_regs *regs,
+				   bool is_first, uint64_t *ret)
 {
 	struct gpc_code code = {0};
-	enum gpc_code_state state = v->find(v->ctx, place(regs), &code);
+	uint64_t pc = regs->pc, at = regs->is_exact ? pc : pc - 1;
+	enum gpc_code_state state = v->find(v->ctx, at, &code);
+	enum gpc_unwind_result result;
 	struct left left;
 
-	return up(v, regs, state, &code, &left);
+	result = up(v, regs, state, &code, &left);
+	*ret = left.is_place ? pc : at;
+	/* What is executed is executed; a caller that lies nowhere is none. */
+	if (state == GPC_CODE_NOWHERE && !is_first)
+		*ret = NO_PLACE;
+	return result;
+}
+
+enum gpc_unwind_result gpc_unwind_step(struct gpc_unwind_view *v, struct gpc_unwind_regs *regs,
+				       uint64_t *ret_place)
+{
+	return step(v, regs, true, ret_place);
 }
 
 enum gpc_unwind_result gpc_unwind_walk(struct gpc_unwind_view *v,
@@ -249,18 +261,12 @@ enum gpc_unwind_result gpc_unwind_walk(struct gpc_unwind_view *v,
 {
 	enum gpc_unwind_result result = GPC_UNWIND_UP;
 	struct gpc_unwind_regs regs = *start;
-	struct left left;
 
 	for (*n = 0; *n < max && result == GPC_UNWIND_UP;) {
-		struct gpc_code code = {0};
-		uint64_t at = place(&regs), pc = regs.pc;
-		enum gpc_code_state state = v->find(v->ctx, at, &code);
-
-		/* What is executed is executed; a caller that lies nowhere is none. */
-		if (state == GPC_CODE_NOWHERE && *n)
-			return GPC_UNWIND_LOST;
-		result = up(v, &regs, state, &code, &left);
-		frames[(*n)++] = left.is_place ? pc : at;
+		result = step(v, &regs, *n == 0, &frames[*n]);
+		if (frames[*n] == NO_PLACE)
+			break;
+		++*n;
 	}
 	return result;
 }

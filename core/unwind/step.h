@@ -35,8 +35,9 @@ enum gpc_unwind_result {
 	GPC_UNWIND_WAITING, /* not before a table is there; regs are unchanged */
 };
 
-/* One frame up. */
-enum gpc_unwind_result gpc_unwind_step(struct gpc_unwind_view *v, struct gpc_unwind_regs *regs);
+/* One frame up. *place: where the frame that was left is, in its call. */
+enum gpc_unwind_result gpc_unwind_step(struct gpc_unwind_view *v, struct gpc_unwind_regs *regs,
+				       uint64_t *place);
 
 /* All frames, leaf first: the place that is executed, then places within the calls
  * (return addresses moved back by one byte). At most max; work is bounded by that.

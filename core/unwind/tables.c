@@ -237,16 +237,23 @@ gpc_status gpc_unwind_tables_new(struct gpc_images *images, size_t max_bytes, st
 	return GPC_OK;
 }
 
-void gpc_unwind_tables_free(struct gpc_unwind_tables *t)
+void gpc_unwind_tables_stop(struct gpc_unwind_tables *t)
 {
-	if (!t)
+	if (!t || !t->is_running)
 		return;
 	pthread_mutex_lock(&t->lock);
 	t->is_stopping = true;
 	pthread_cond_signal(&t->work);
 	pthread_mutex_unlock(&t->lock);
-	if (t->is_running)
-		pthread_join(t->thread, NULL);
+	pthread_join(t->thread, NULL);
+	t->is_running = false;
+}
+
+void gpc_unwind_tables_free(struct gpc_unwind_tables *t)
+{
+	if (!t)
+		return;
+	gpc_unwind_tables_stop(t);
 	for (size_t i = 0; i < t->all.n; i++) {
 		gpc_unwind_table_free(t->all.at[i]->table);
 		free(t->all.at[i]);

@@ -19,6 +19,8 @@ struct gpc_unwind_tables;
 /* images: borrowed. max_bytes: a single table may be larger. */
 gpc_status gpc_unwind_tables_new(struct gpc_images *images, size_t max_bytes, struct gpc_log *log,
 				 struct gpc_unwind_tables **ret, struct gpc_err *err);
+/* Ends its thread: nothing more is built. */
+void gpc_unwind_tables_stop(struct gpc_unwind_tables *t);
 void gpc_unwind_tables_free(struct gpc_unwind_tables *t); /* NULL is fine */
 
 /* KNOWN: *ret is to be given back. PLAIN: there is none. WAITING: it is built, or

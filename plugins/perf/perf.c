@@ -148,7 +148,7 @@ static void perf_stop(void *self)
 	.offset = offsetof(struct options, member)
 
 static const struct gpc_option options[] = {
-	{OPT("mode", GPC_OPT_CHOICE, mode), .fallback = "fp", .flags = GPC_OPT_MODE,
+	{OPT("mode", GPC_OPT_CHOICE, mode), .fallback = "smart", .flags = GPC_OPT_MODE,
 	 .choices = "fp|dwarf|smart|disabled|none", .dest = "perf_mode",
 	 .help = "How native stacks are unwound; disabled: no perf at all."},
 	{OPT("no-perf", GPC_OPT_CHOICE, mode), .implied = "disabled",

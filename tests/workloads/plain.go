@@ -71,6 +71,11 @@ func run(seconds float64, done chan uint64) {
 	done <- sum
 }
 
+// The line of standard input is waited for by the process's first thread.
+func init() {
+	runtime.LockOSThread()
+}
+
 func main() {
 	seconds, _ := strconv.ParseFloat(os.Args[1], 64)
 	if len(os.Args) > 2 {
