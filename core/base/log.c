@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/map.h"
+#include "base/thread.h"
 
 #define QUIET_NS (10 * UINT64_C(1000000000))
 
@@ -16,7 +17,7 @@ void gpc_log_init(struct gpc_log *log, gpc_level level, gpc_log_fn fn, void *ctx
 	log->level = level;
 	log->fn = fn;
 	log->ctx = ctx;
-	pthread_mutex_init(&log->lock, NULL);
+	gpc_mutex_init_inherit(&log->lock);
 }
 
 void gpc_log_deinit(struct gpc_log *log)

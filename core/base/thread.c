@@ -28,6 +28,18 @@ gpc_status gpc_thread_start(pthread_t *ret, const char *name, void *(*fn)(void *
 	return GPC_OK;
 }
 
+void gpc_mutex_init_inherit(pthread_mutex_t *m)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	/* A kernel without it (CONFIG_FUTEX_PI) says so here. */
+	if (pthread_mutex_init(m, &attr) != 0)
+		pthread_mutex_init(m, NULL);
+	pthread_mutexattr_destroy(&attr);
+}
+
 void gpc_cond_init(pthread_cond_t *cond)
 {
 	pthread_condattr_t attr;

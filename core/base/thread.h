@@ -13,6 +13,10 @@
 gpc_status gpc_thread_start(pthread_t *ret, const char *name, void *(*fn)(void *), void *arg,
 			    struct gpc_err *err);
 
+/* For what real-time readers lock too: its holder runs at their priority while they
+ * wait, or any busy program could keep them waiting. */
+void gpc_mutex_init_inherit(pthread_mutex_t *m);
+
 /* A condition whose timed waits take CLOCK_MONOTONIC. */
 void gpc_cond_init(pthread_cond_t *cond);
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/thread.h"
 #include "base/vec.h"
 
 struct open_mem {
@@ -37,7 +38,7 @@ gpc_status gpc_mem_new(unsigned max_files, const struct gpc_mem_replay *replay,
 	m->max_files = max_files;
 	if (replay)
 		m->replay = *replay;
-	pthread_mutex_init(&m->lock, NULL);
+	gpc_mutex_init_inherit(&m->lock);
 	*ret = m;
 	return GPC_OK;
 }

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "base/thread.h"
 #include "base/vec.h"
 
 #define BLOCK_BYTES ((size_t)32 * 1024)
@@ -131,7 +132,7 @@ struct gpc_names *gpc_names_new(uint32_t epoch)
 
 	if (!names)
 		return NULL;
-	pthread_mutex_init(&names->lock, NULL);
+	gpc_mutex_init_inherit(&names->lock);
 	atomic_init(&names->refs, 1);
 	names->epoch = epoch;
 	return names;

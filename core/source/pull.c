@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/thread.h"
 #include "proc/root.h"
 #include "source/pull_impl.h"
 
@@ -30,7 +31,7 @@ gpc_status gpc_pulls_new(struct gpc_mem *mem, struct gpc_log *log, struct gpc_pu
 	}
 	p->mem = mem;
 	p->log = log;
-	pthread_mutex_init(&p->lock, NULL);
+	gpc_mutex_init_inherit(&p->lock);
 	*ret = p;
 	return GPC_OK;
 }
@@ -140,7 +141,7 @@ gpc_status gpc_pulls_add(struct gpc_pulls *p, const struct gpc_pull_collector *c
 	t->target = c->target->id;
 	t->pid = c->target->pid;
 	t->is_same_ns = c->target->ns_pid == c->target->pid;
-	pthread_mutex_init(&t->lock, NULL);
+	gpc_mutex_init_inherit(&t->lock);
 	if (gpc_mem_open(p->mem, t->target, t->pid, err) < 0) {
 		gpc_puller_put(t);
 		return err ? err->code : GPC_E_PERM;

@@ -186,7 +186,7 @@ static struct gpc_reader_thread *new_thread(struct gpc_slot *slot,
 	t->format = slot->ring.format;
 	t->hooks = *hooks;
 	t->wanted = wanted;
-	pthread_mutex_init(&t->lock, NULL);
+	gpc_mutex_init_inherit(&t->lock);
 	gpc_cond_init(&t->ready);
 	t->stop_fd = eventfd(0, EFD_CLOEXEC);
 	if (t->stop_fd < 0) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/thread.h"
 
 #define QUEUE_MAX (8u << 20)
 
@@ -26,7 +27,7 @@ struct gpc_slot *gpc_slot_new(uint32_t cpu, uint32_t stream)
 	s->cpu = cpu;
 	s->stream = stream;
 	s->fd = -1;
-	pthread_mutex_init(&s->lock, NULL);
+	gpc_mutex_init_inherit(&s->lock);
 	return s;
 }
 

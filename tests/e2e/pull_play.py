@@ -117,8 +117,7 @@ class PullStage:
         return self.program([self.build("anon"), levels, ms, seconds, threads])
 
     def program(self, command, pid_namespace=False):
-        # It is to get its samples beside whatever else the machine does.
-        program = Program(["nice", "-n", "-20", *command], pid_namespace)
+        program = Program(command, pid_namespace)
         self.programs.append(program)
         return program
 

@@ -559,7 +559,7 @@ def likeness(target):
     """What a process that was looked at must not show."""
     proc = pathlib.Path(f"/proc/{target.pid}")
     status = dict(line.split(":\t", 1) for line in (proc / "status").read_text().splitlines())
-    kept = ["SigQ", "SigPnd", "SigBlk", "SigIgn", "SigCgt", "Threads", "TracerPid", "FDSize",
+    kept = ["SigPnd", "SigBlk", "SigIgn", "SigCgt", "Threads", "TracerPid", "FDSize",
             "Seccomp", "CoreDumping"]
     return ({k: status[k] for k in kept if k in status},
             {fd.name: os.readlink(fd) for fd in (proc / "fd").iterdir()},

@@ -13,18 +13,26 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* In a new process: it is not to outlive the test, not even one that has just died. */
+static inline void child_of(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+}
+
 /* Runs prepare(arg) in a new process, which then waits to be killed. 0 when
  * prepare did not return 0 (it may lack a right). */
 static inline pid_t child_start(int (*prepare)(void *arg), void *arg)
 {
 	int fds[2], status = -1;
-	pid_t pid;
+	pid_t pid, parent = getpid();
 
 	if (pipe(fds) < 0)
 		return 0;
 	pid = fork();
 	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		child_of(parent);
 		status = prepare ? prepare(arg) : 0;
 		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a change of user clears it */
 		if (write(fds[1], &status, sizeof status) == sizeof status && status == 0)
@@ -47,13 +55,13 @@ static inline pid_t child_exec(const char *path, char *const argv[])
 {
 	int fds[2];
 	char byte;
-	pid_t pid;
+	pid_t pid, parent = getpid();
 
 	if (pipe(fds) < 0)
 		return 0;
 	pid = fork();
 	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		child_of(parent);
 		if (fcntl(fds[1], F_SETFD, FD_CLOEXEC) == 0)
 			execv(path, argv);
 		_exit(127);

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runtimes that are read at samples, against programs whose every stack is known."""
-import sys
 import os
 import pathlib
 import re
@@ -8,8 +7,6 @@ import shutil
 import time
 
 import pytest
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 
 import rawdecode
 from conftest import wait_until
@@ -20,6 +17,7 @@ from sessions import libraries
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="profiling a whole machine needs root")
 x86 = pytest.mark.skipif(os.uname().machine != "x86_64", reason="generated code is x86-64")
+wide = pytest.mark.wide
 EDGES = 0.001  # share of samples that may have an edge that the program has not
 
 
@@ -46,7 +44,7 @@ def check(verdict, n=500, joined=0.97, exact=0.95):
 
 def second_window(stage, judge, program, *options, **how):
     """The first one begins before the collector knows the process."""
-    how.setdefault("seconds", 12)
+    how.setdefault("seconds", 3)
     how.setdefault("frequency", 499)
     run = stage.run(*options, windows=2, **how)
     profiles = run.finish(300)
@@ -70,7 +68,7 @@ def check_totals(run, raw, pid):
 
 def test_interpreter_native_interpreter_sixty_deep(stage):
     program = stage.interp(levels=60)
-    run, verdict = second_window(stage, judge_interp, program, seconds=20)
+    run, verdict = second_window(stage, judge_interp, program, seconds=6)
     check(verdict, n=1000)
     # Each of the 120 functions was met, the deepest with 60 C frames of the interpreter.
     assert len(verdict.by_function) > 110 and max(verdict.by_function) == 119
@@ -83,13 +81,14 @@ def test_interpreter_native_interpreter_sixty_deep(stage):
 @x86
 def test_generated_code_without_frame_pointers_sixty_deep(stage):
     program = stage.anon(60)
-    run, verdict = second_window(stage, judge_anon, program, seconds=20)
+    run, verdict = second_window(stage, judge_anon, program, seconds=6)
     check(verdict, n=1000, joined=0.93)  # level 0 has none: a sixtieth, and its like
     assert len(verdict.by_function) > 55 and max(verdict.by_function) == 59
     # Some may have been moved to another CPU while they were read.
     assert run.readers()["failed"] <= 0.01 * run.readers()["asked"]
 
 
+@wide
 @x86
 def test_generated_code_with_a_copy_of_the_stack(stage):
     program = stage.anon(30)
@@ -97,12 +96,13 @@ def test_generated_code_with_a_copy_of_the_stack(stage):
     check(verdict, joined=0.9)
 
 
-def test_two_hundred_threads(stage):
-    program = stage.interp(levels=4, threads=200)
+def test_fifty_threads(stage):
+    program = stage.interp(levels=4, threads=50)
     _, verdict = second_window(stage, judge_interp, program)
     check(verdict)
 
 
+@wide
 def test_idle_threads_cost_nothing(stage):
     program = stage.interp(levels=4, threads=2, idle=500)
     run, verdict = second_window(stage, judge_interp, program)
@@ -110,6 +110,7 @@ def test_idle_threads_cost_nothing(stage):
     assert run.readers()["asked"] <= count_of(run.profiles, comm="interp")
 
 
+@wide
 def test_threads_come_and_go(stage):
     program = stage.interp(levels=2, threads=8, churn=1)
     _, verdict = second_window(stage, judge_interp, program)
@@ -119,7 +120,7 @@ def test_threads_come_and_go(stage):
 def test_exec_in_the_middle(stage):
     raw = stage.folder / "raw"
     program = stage.interp(levels=10, threads=2, exec=900)
-    run = stage.run(f"debug-raw-records={raw}", windows=2, seconds=10, frequency=499)
+    run = stage.run(f"debug-raw-records={raw}", windows=2, seconds=4, frequency=499)
     run.finish(300)
     verdict = judge_interp(stacks_of(run.profiles[1], program.pid))
     check(verdict, joined=0.4, exact=0.4)  # each image is looked at anew
@@ -155,7 +156,7 @@ def test_in_a_root_and_a_pid_namespace_of_its_own(stage):
 def trouble(stage, kind, judge=judge_interp, program=None, **how):
     raw = stage.folder / "raw"
     program = program or stage.interp(levels=10)
-    how.setdefault("seconds", 6)
+    how.setdefault("seconds", 3)
     run = stage.run(f"testpull-trouble={kind}", f"debug-raw-records={raw}", windows=2,
                     frequency=199, **how)
     run.finish(300)
@@ -175,7 +176,7 @@ def test_slow_answers_are_cut_and_the_process_left_alone(stage):
     assert "take too long" in run.log
 
 
-@pytest.mark.parametrize("kind", ["overlap", "order", "beyond"])
+@pytest.mark.parametrize("kind", ["overlap", *(pytest.param(k, marks=wide) for k in ("order", "beyond"))])
 def test_runs_that_make_no_sense_stand_alone(stage, kind):
     run, verdict = trouble(stage, kind)
     assert verdict.alone > 0.7 * verdict.n > 50
@@ -183,6 +184,7 @@ def test_runs_that_make_no_sense_stand_alone(stage, kind):
     assert run.readers()["failed"] == 0
 
 
+@wide
 def test_more_frames_than_room(stage):
     run, verdict = trouble(stage, "room")
     readers = run.readers()
@@ -190,6 +192,7 @@ def test_more_frames_than_room(stage):
     assert verdict.native == verdict.n
 
 
+@wide
 def test_an_empty_answer_is_no_error(stage):
     run, verdict = trouble(stage, "empty")
     assert run.readers()["failed"] == run.readers()["answered"] == 0
@@ -197,13 +200,14 @@ def test_an_empty_answer_is_no_error(stage):
 
 
 def test_each_second_answer_fails(stage):
-    run, verdict = trouble(stage, "fail", seconds=10)
+    run, verdict = trouble(stage, "fail", seconds=4)
     readers = run.readers()
     assert abs(readers["failed"] - readers["asked"] / 2) <= 1
     assert readers["joined"] > 0.4 * readers["asked"]
     assert 0.4 * verdict.n < verdict.native < 0.6 * verdict.n
 
 
+@wide
 @x86
 @pytest.mark.parametrize("kind", ["room", "still"])
 def test_steps_that_make_no_sense(stage, kind):
@@ -274,6 +278,7 @@ def run_lives_with_threads(run):
     return text.rsplit(")", 1)[1].split()[0] not in "ZX"
 
 
+@wide
 def test_a_collector_that_sleeps(stage):
     raw = stage.folder / "raw"
     program = stage.interp(levels=3)
@@ -287,6 +292,7 @@ def test_a_collector_that_sleeps(stage):
     assert judge_interp(stacks_of(run.profiles[1], program.pid)).native > 50
 
 
+@wide
 def test_a_page_that_userfaultfd_owes(stage):
     """That is an error at once, not a wait."""
     program = stage.interp(levels=3, owed=1)
@@ -305,7 +311,7 @@ def without(*rights):
     return ["setpriv", "--bounding-set", drop, "--inh-caps", drop]
 
 
-@pytest.mark.parametrize("asked", ["realtime", "nice"])
+@pytest.mark.parametrize("asked", ["realtime", pytest.param("nice", marks=wide)])
 def test_without_the_right_to_priority(stage, asked):
     program = stage.interp(levels=10)
     run, verdict = second_window(stage, judge_interp, program, f"reader-priority={asked}",
@@ -319,6 +325,7 @@ def test_without_the_right_to_priority(stage, asked):
     assert verdict.joined + verdict.alone + verdict.native == verdict.n
 
 
+@wide
 def test_without_perfmon(stage):
     program = stage.interp(levels=10)
     run, verdict = second_window(stage, judge_interp, program, f"pids={program.pid}",
@@ -329,7 +336,7 @@ def test_without_perfmon(stage):
     check(verdict)
 
 
-@pytest.mark.parametrize("priority", ["normal", "batched"])
+@pytest.mark.parametrize("priority", ["batched", pytest.param("normal", marks=wide)])
 def test_lower_priorities_join_only_what_is_proven(stage, priority):
     program = stage.interp(levels=10)
     run, verdict = second_window(stage, judge_interp, program, f"reader-priority={priority}")
