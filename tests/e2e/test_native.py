@@ -31,7 +31,6 @@ ROOTS = {
     # musl's start code says nothing of its own frames.
     "musl": {"libc_start_main_stage2", "_start", "_start_c"},
     "rust": {"_start"},
-    "go": None,
     "deep": {"_start"},
     "handler": {"_start"},
     "closer": {"_start"},
@@ -155,6 +154,13 @@ def test_stacks_end_at_a_root(stage, name):
                  or (None in roots and user(r)[0].startswith("(")))]
     bad = [r for r in rows if r not in good]
     assert total(good) >= 0.99 * total(rows), bad[:10]
+
+
+def test_go(stage):
+    """Goroutines end where they began; threads of the scheduler change stacks on their way."""
+    rows = [r for r in rows_of(stage, "go") if user(r)]
+    good = [r for r in rows if user(r)[0] != TRUNCATED and len(user(r)) >= 4]
+    assert total(good) >= 0.95 * total(rows), [r for r in rows if r not in good][:10]
 
 
 @pytest.mark.parametrize("name", ["omit", "stripped", "static", "musl", "handler", "closer",

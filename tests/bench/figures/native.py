@@ -22,7 +22,7 @@ PROGRAMS = {
     "the same, stripped": ("plain.c", ["gcc", *FLAGS, "-s"], 6),
     "static glibc": ("plain.c", ["gcc", *FLAGS, "-static"], 6),
     "static musl": ("plain.c", ["musl-gcc", *FLAGS, "-static"], 4),
-    "Rust": ("generic.rs", ["/usr/bin/rustc", "-Copt-level=2", "-Cforce-frame-pointers=no"], 12),
+    "Rust": ("generic.rs", ["/usr/bin/rustc", "-Copt-level=2", "-Cforce-frame-pointers=no"], 7),
     "Go, -s -w": ("plain.go", ["/usr/bin/go", "build", "-ldflags=-s -w"], 4),
     "C++, 200 deep, exceptions": ("deep.cpp", ["g++", *FLAGS], 206),
     "in a signal handler": ("handler.c", ["gcc", *FLAGS], 10),
@@ -54,7 +54,7 @@ def values(text):
 def depths(text):
     """Of the stacks that unwound printed for smart: (frames, ended at a root)."""
     ret = []
-    for line in text.splitlines():
+    for line in text.splitlines()[1:]:  # behind "ready"
         mode, end, *stack = line.split(" ", 2)
         if mode == "smart" and stack and stack[0]:
             ret.append((stack[0].count(";") + 1, end == "root"))
@@ -92,7 +92,8 @@ def perf(folder, program, seconds):
                             str(data), "-F", "ip,sym")
     data.unlink()
     stacks = [block.splitlines() for block in out.split("\n\n") if block.strip()]
-    user = [[f for f in stack if not f.split()[0].startswith("ffffffff")] for stack in stacks]
+    user = [[f for f in stack if f.split() and not f.split()[0].startswith("ffffffff")]
+            for stack in stacks]
     return [len(stack) for stack in user if stack], record, script
 
 
