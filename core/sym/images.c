@@ -336,6 +336,22 @@ const char *gpc_images_path(struct gpc_images *images, uint32_t image)
 	return found ? found->path : NULL;
 }
 
+gpc_status gpc_images_file(struct gpc_images *images, uint32_t image, int *ret, struct gpc_err *err)
+{
+	autolock(&images->lock);
+	struct gpc_image *found = by_number(images, image);
+	int fd;
+
+	if (!found || found->fd < 0)
+		return gpc_err_set(err, GPC_E_GONE, "its file is not open");
+	fd = fcntl(found->fd, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0)
+		return gpc_err_sys(err, "dup");
+	mark_used(images, found);
+	*ret = fd;
+	return GPC_OK;
+}
+
 void gpc_images_build_id(struct gpc_images *images, uint32_t image, char ret[GPC_BUILD_ID_TEXT])
 {
 	const struct gpc_image *found;
@@ -373,22 +389,6 @@ bool gpc_images_offer(struct gpc_images *images, uint32_t image, int fd)
 	if (by_inode_alone)
 		gpc_debug(images->log, MODULE, "open: image %u is known by its inode alone", image);
 	return accept_file(images, image, &file, &stamp);
-}
-
-gpc_status gpc_images_file(struct gpc_images *images, uint32_t image, int *ret, struct gpc_err *err)
-{
-	autolock(&images->lock);
-	struct gpc_image *found = by_number(images, image);
-	int fd;
-
-	if (!found || found->fd < 0)
-		return gpc_err_set(err, GPC_E_GONE, "its file is not open");
-	fd = fcntl(found->fd, F_DUPFD_CLOEXEC, 0);
-	if (fd < 0)
-		return gpc_err_sys(err, "dup");
-	mark_used(images, found);
-	*ret = fd;
-	return GPC_OK;
 }
 
 void gpc_images_give_up(struct gpc_images *images, uint32_t image)
