@@ -85,7 +85,8 @@ static json_t *slot_value(const struct option_row *row, bool has_value)
 		return has_value || list.n ? list_value(&row->opt, &list) : json_null();
 	default:
 		memcpy(&number, row->slot, sizeof number);
-		return has_value || number ? number_value(row->opt.type, number) : json_null();
+		return has_value || number != row->opt.absent ? number_value(row->opt.type, number)
+							      : json_null();
 	}
 }
 
@@ -153,7 +154,7 @@ static void set_text(json_t *to, const char *key, const char *text)
 static void set_flags(json_t *to, uint32_t flags)
 {
 	static const char *const names[] = {"secret",   "live", "hidden",     "absolute", "switch",
-					    "optional", "mode", "deprecated", "whole"};
+					    "optional", "mode", "deprecated", "whole",    "last"};
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)

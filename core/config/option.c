@@ -37,6 +37,8 @@ static gpc_status collect(const struct gpc_options *o, const struct option_row *
 		if (g->row == GPC_OPTION_NO_ROW || g->origin != winner->origin ||
 		    o->rows.at[g->row].slot != row->slot)
 			continue;
+		if (o->rows.at[g->row].opt.flags & GPC_OPT_LAST && g != winner)
+			continue;
 		gpc_try(gpc_option_items(&o->rows.at[g->row].opt, gpc_option_text(o, g),
 					 g->origin != GPC_FROM_ARGS, items, err));
 	}
@@ -65,7 +67,7 @@ static gpc_status store_list(struct gpc_options *o, const struct option_row *row
 
 static gpc_status store_number(const struct option_row *row, const char *text, struct gpc_err *err)
 {
-	int64_t number = 0;
+	int64_t number = row->opt.absent;
 	int32_t small;
 
 	if (text)

@@ -8,9 +8,7 @@
  * Values given earlier than their table is known (a module loaded later) are
  * kept and applied when it is added. One thread.
  *
- * Beyond plugin.h: a GPC_OPT_LIST with bounds is one of whole numbers, a LIST
- * or STRING with choices takes only those, and a row whose dest is "" has no
- * key in the run arguments. */
+ * Beyond plugin.h: a row whose dest is "" has no key in the run arguments. */
 #ifndef GPC_CONFIG_OPTION_H
 #define GPC_CONFIG_OPTION_H
 

@@ -52,8 +52,18 @@ static gpc_status check_flags(const struct gpc_option *opt, struct gpc_err *err)
 		return bad_row("a row that works without a value needs .implied", err);
 	if (flags & GPC_OPT_MODE && opt->type != GPC_OPT_CHOICE)
 		return bad_row("MODE is for GPC_OPT_CHOICE", err);
-	if (flags & GPC_OPT_REGEX && opt->type != GPC_OPT_LIST)
-		return bad_row("REGEX is for GPC_OPT_LIST", err);
+	if (flags & (GPC_OPT_REGEX | GPC_OPT_LAST) && opt->type != GPC_OPT_LIST)
+		return bad_row("REGEX and LAST are for GPC_OPT_LIST", err);
+	return GPC_OK;
+}
+
+static gpc_status check_absent(const struct gpc_option *opt, struct gpc_err *err)
+{
+	if (opt->absent && opt->type != GPC_OPT_INT && opt->type != GPC_OPT_BYTES &&
+	    opt->type != GPC_OPT_DURATION)
+		return bad_row("absent is for numbers", err);
+	if (opt->absent && opt->fallback)
+		return bad_row("with a fallback it is never absent", err);
 	return GPC_OK;
 }
 
@@ -81,6 +91,7 @@ static gpc_status check_row(const struct gpc_option *opt, struct gpc_err *err)
 	if (opt->short_name && !isalnum((unsigned char)opt->short_name))
 		return bad_row("its short name is neither a letter nor a digit", err);
 	gpc_try(check_flags(opt, err));
+	gpc_try(check_absent(opt, err));
 	return check_texts(opt, err);
 }
 

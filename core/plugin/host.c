@@ -149,41 +149,46 @@ static void drop_watch_job(struct gpc_ticket *t)
 	free(t);
 }
 
-static void watch_job(void *ctx, struct gpc_ticket *ticket)
+static gpc_status watch_now(struct gpc_instance *i, const struct watch_job *job)
 {
-	struct gpc_instance *i = ctx;
-	struct watch_job *job = (struct watch_job *)(void *)ticket;
+	struct pick pick = job->pick;
 	struct gpc_err err;
+	gpc_status st = GPC_OK;
 
 	if (job->is_end)
-		gpc_worker_unwatch(i->worker, is_picked, &job->pick);
-	else if (gpc_worker_watch(i->worker, &job->watch, &err) < 0)
-		gpc_instance_report(i, NULL, err.code, err.text);
+		gpc_worker_unwatch(i->worker, is_picked, &pick);
+	else
+		st = gpc_worker_watch(i->worker, &job->watch, &err);
+	if (st < 0)
+		gpc_instance_report(i, NULL, st, err.text);
+	return st;
 }
 
-static gpc_status on_worker(struct gpc_instance *i, const struct watch_job *wanted)
+static void watch_job(void *ctx, struct gpc_ticket *ticket)
 {
-	struct watch_job *job;
+	watch_now(ctx, (const struct watch_job *)(const void *)ticket);
+}
 
-	if (!i->worker)
-		return GPC_E_CONFIG;
-	job = calloc(1, sizeof *job);
+static gpc_status post_watch(struct gpc_instance *i, const struct watch_job *wanted)
+{
+	struct watch_job *job = calloc(1, sizeof *job);
+
 	if (!job)
 		return GPC_E_NOMEM;
 	*job = *wanted;
 	job->ticket = (struct gpc_ticket){.refs = 1, .drop = drop_watch_job};
-	if (!gpc_worker_is_me(i->worker))
-		return gpc_worker_post(i->worker, watch_job, &job->ticket) ? GPC_OK : GPC_E_BUSY;
-	watch_job(i, &job->ticket);
-	gpc_ticket_put(&job->ticket);
-	return GPC_OK;
+	return gpc_worker_post(i->worker, watch_job, &job->ticket) ? GPC_OK : GPC_E_BUSY;
 }
 
 static gpc_status add_watch(struct gpc_instance *i, const struct gpc_watch *watch)
 {
 	struct watch_job job = {.watch = *watch};
-	gpc_status st = on_worker(i, &job);
+	gpc_status st = GPC_E_CONFIG;
 
+	if (i->worker && gpc_worker_is_me(i->worker))
+		return watch_now(i, &job);
+	if (i->worker)
+		st = post_watch(i, &job);
 	if (st < 0 && watch->owns_fd)
 		close(watch->fd);
 	return st;
@@ -193,7 +198,9 @@ static gpc_status end_watch(struct gpc_instance *i, const struct pick *pick)
 {
 	struct watch_job job = {.pick = *pick, .is_end = true};
 
-	return on_worker(i, &job);
+	if (!i->worker)
+		return GPC_OK; /* nothing is watched */
+	return gpc_worker_is_me(i->worker) ? watch_now(i, &job) : post_watch(i, &job);
 }
 
 static gpc_status host_watch_fd(const struct gpc_host *h, const struct gpc_target *t, int32_t fd,
@@ -206,7 +213,7 @@ static gpc_status host_watch_fd(const struct gpc_host *h, const struct gpc_targe
 				  .target = t ? t->id : 0};
 	struct pick pick = {.target = watch.target, .kind = GPC_READY_FD, .fd = fd};
 
-	end_watch(of(h), &pick);
+	gpc_try(end_watch(of(h), &pick));
 	return events ? add_watch(of(h), &watch) : GPC_OK;
 }
 
@@ -222,7 +229,7 @@ static gpc_status host_set_timer(const struct gpc_host *h, const struct gpc_targ
 				  .owns_fd = true};
 	struct pick pick = {.target = watch.target, .kind = GPC_READY_TIMER, .token = token};
 
-	end_watch(of(h), &pick);
+	gpc_try(end_watch(of(h), &pick));
 	if (!every_ns)
 		return GPC_OK;
 	watch.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -232,9 +239,8 @@ static gpc_status host_set_timer(const struct gpc_host *h, const struct gpc_targ
 	return add_watch(of(h), &watch);
 }
 
-static gpc_status host_spawn(const struct gpc_host *h, const struct gpc_spawn *s)
+static gpc_status spawn_now(struct gpc_instance *i, const struct gpc_spawn *s)
 {
-	struct gpc_instance *i = of(h);
 	struct gpc_watch watch = {.kind = GPC_READY_CHILD,
 				  .events = EPOLLIN,
 				  .token = s->token,
@@ -242,16 +248,53 @@ static gpc_status host_spawn(const struct gpc_host *h, const struct gpc_spawn *s
 				  .owns_fd = true,
 				  .deadline_ns = s->deadline_ns};
 	struct gpc_err err;
+	gpc_status st = gpc_spawn_start(s, &watch.child, &watch.fd, &err);
+
+	if (st == GPC_OK)
+		st = gpc_worker_watch(i->worker, &watch, &err);
+	if (st < 0)
+		gpc_instance_report(i, s->target, st, err.text);
+	return st;
+}
+
+/* A program ends with the thread that started it. That must be the worker: the
+ * control thread is the embedder's and may end while the collector works. */
+struct spawn_job {
+	struct gpc_ticket ticket;
+	const struct gpc_spawn *spawn; /* the control thread's, which waits */
 	gpc_status st;
+};
+
+static void drop_spawn_job(struct gpc_ticket *t)
+{
+	free(t);
+}
+
+static void spawn_job(void *ctx, struct gpc_ticket *ticket)
+{
+	struct spawn_job *job = (struct spawn_job *)(void *)ticket;
+
+	job->st = spawn_now(ctx, job->spawn);
+}
+
+static gpc_status host_spawn(const struct gpc_host *h, const struct gpc_spawn *s)
+{
+	struct gpc_instance *i = of(h);
+	struct spawn_job *job;
+	gpc_status st = GPC_E_BUSY;
 
 	if (!i->worker)
 		return GPC_E_CONFIG;
-	st = gpc_spawn_start(s, &watch.child, &watch.fd, &err);
-	if (st < 0) {
-		gpc_instance_report(i, s->target, st, err.text);
-		return st;
-	}
-	return add_watch(i, &watch);
+	if (gpc_worker_is_me(i->worker))
+		return spawn_now(i, s);
+	job = calloc(1, sizeof *job);
+	if (!job)
+		return GPC_E_NOMEM;
+	*job = (struct spawn_job){.ticket = {.refs = 2, .drop = drop_spawn_job}, .spawn = s};
+	if (gpc_worker_call(i->worker, spawn_job, &job->ticket, UINT64_MAX))
+		st = job->st;
+	gpc_ticket_put(&job->ticket);
+	return st;
 }
 
 static const void *host_extension(const struct gpc_host *h, const char *id)

@@ -77,7 +77,7 @@ static bool is_over(struct gpc_worker *w)
 
 /* ---- watches ------------------------------------------------------------------ */
 
-static void reap(struct gpc_watch *watch)
+static void reap(const struct gpc_watch *watch)
 {
 	siginfo_t info;
 
@@ -294,6 +294,14 @@ void gpc_worker_on_watch(struct gpc_worker *w, gpc_watch_fn fn)
 	w->on_watch = fn;
 }
 
+static void refuse(const struct gpc_watch *watch)
+{
+	if (watch->kind == GPC_READY_CHILD)
+		reap(watch);
+	if (watch->owns_fd)
+		close(watch->fd);
+}
+
 gpc_status gpc_worker_watch(struct gpc_worker *w, const struct gpc_watch *watch,
 			    struct gpc_err *err)
 {
@@ -301,8 +309,7 @@ gpc_status gpc_worker_watch(struct gpc_worker *w, const struct gpc_watch *watch,
 	struct epoll_event ev = {.events = watch->events, .data.ptr = copy};
 
 	if (!copy || !vec_reserve(&w->watches, 1)) {
-		if (watch->owns_fd)
-			close(watch->fd);
+		refuse(watch);
 		free(copy);
 		return gpc_err_nomem(err);
 	}
@@ -310,8 +317,7 @@ gpc_status gpc_worker_watch(struct gpc_worker *w, const struct gpc_watch *watch,
 	if (epoll_ctl(w->epoll, EPOLL_CTL_ADD, watch->fd, &ev) < 0) {
 		gpc_status st = gpc_err_sys(err, "watch descriptor %d", watch->fd);
 
-		if (watch->owns_fd)
-			close(watch->fd);
+		refuse(watch);
 		free(copy);
 		return st;
 	}

@@ -55,7 +55,8 @@ struct gpc_watch {
 /* fn is called with the events that came. */
 typedef void (*gpc_watch_fn)(void *ctx, const struct gpc_watch *watch, uint32_t events);
 void gpc_worker_on_watch(struct gpc_worker *w, gpc_watch_fn fn);
-/* An owned descriptor is taken in every case. */
+/* An owned descriptor is taken in every case; a child that cannot be watched is
+ * killed and reaped. */
 gpc_status gpc_worker_watch(struct gpc_worker *w, const struct gpc_watch *watch,
 			    struct gpc_err *err);
 /* Ends all watches for which match says yes; owned descriptors are closed,

@@ -17,30 +17,30 @@ static bool has(uint64_t capabilities, int capability)
 	return capabilities >> capability & 1;
 }
 
-static gpc_status not_root(uint64_t capabilities, struct gpc_err *err)
+static gpc_status not_root(const struct gpc_privileges *p, struct gpc_err *err)
 {
-	bool has_perfmon = has(capabilities, CAP_PERFMON);
-	bool has_ptrace = has(capabilities, CAP_SYS_PTRACE);
-	const char *both = !has_perfmon && !has_ptrace ? " and " : "";
+	bool needs_perfmon = p->has_perf && !has(p->capabilities, CAP_PERFMON);
+	bool needs_ptrace = !has(p->capabilities, CAP_SYS_PTRACE);
+	const char *both = needs_perfmon && needs_ptrace ? " and " : "";
 
 	return gpc_err_set(err, GPC_E_PERM,
 			   "Not running as root, rerun with --rootless or as root. Missing "
 			   "capabilities: %s%s%s (or CAP_SYS_ADMIN).",
-			   has_perfmon ? "" : "CAP_PERFMON", both,
-			   has_ptrace ? "" : "CAP_SYS_PTRACE");
+			   needs_perfmon ? "CAP_PERFMON" : "", both,
+			   needs_ptrace ? "CAP_SYS_PTRACE" : "");
 }
 
 /* What counts are capabilities: a service may have them without being root,
  * and the root of a container may lack them. */
-gpc_status gpc_check_privileges(uint64_t capabilities, bool is_root, bool is_rootless,
-				struct gpc_err *err)
+gpc_status gpc_check_privileges(const struct gpc_privileges *p, struct gpc_err *err)
 {
-	bool is_enough = has(capabilities, CAP_SYS_ADMIN) ||
-			 (has(capabilities, CAP_PERFMON) && has(capabilities, CAP_SYS_PTRACE));
+	bool can_read = has(p->capabilities, CAP_SYS_PTRACE);
+	bool can_measure = has(p->capabilities, CAP_PERFMON) || !p->has_perf;
+	bool is_enough = has(p->capabilities, CAP_SYS_ADMIN) || (can_read && can_measure);
 
-	if (!is_rootless && !is_enough)
-		return not_root(capabilities, err);
-	if (is_rootless && is_root && is_enough)
+	if (!p->is_rootless && !is_enough)
+		return not_root(p, err);
+	if (p->is_rootless && p->is_root && is_enough)
 		return gpc_err_set(err, GPC_E_CONFIG,
 				   "Conflict: --rootless was given, but this runs as root. Leave "
 				   "--rootless out, or run as another user.");
@@ -83,11 +83,38 @@ static uint64_t own_capabilities(void)
 	return data[0].effective | (uint64_t)data[1].effective << 32;
 }
 
+bool gpc_is_fargate(void)
+{
+	const char *env = getenv("AWS_EXECUTION_ENV");
+
+	return env && strcmp(env, "AWS_ECS_FARGATE") == 0;
+}
+
+static bool has_perf(struct gpc_core *core)
+{
+	const char *mode = gpc_core_get(core, "perf-mode");
+
+	return mode && strcmp(mode, "disabled") != 0 && strcmp(mode, "none") != 0;
+}
+
+/* A task of Fargate has neither perf events nor a way to the host's processes. */
+static gpc_status adapt_to_fargate(struct gpc_core *core, struct gpc_err *err)
+{
+	if (has_perf(core))
+		gpc_try(gpc_core_set(core, "perf-mode", "disabled", err));
+	return gpc_core_set(core, "disable-pidns-check", "true", err);
+}
+
 gpc_status gpc_checks_run(struct gpc_core *core, struct gpc_err *err)
 {
-	bool is_rootless = gpc_core_get_int(core, "rootless");
+	struct gpc_privileges p = {.capabilities = own_capabilities(),
+				   .is_root = geteuid() == 0,
+				   .is_rootless = gpc_core_get_int(core, "rootless")};
 
-	gpc_try(gpc_check_privileges(own_capabilities(), geteuid() == 0, is_rootless, err));
+	if (gpc_is_fargate())
+		gpc_try(adapt_to_fargate(core, err));
+	p.has_perf = has_perf(core);
+	gpc_try(gpc_check_privileges(&p, err));
 	if (gpc_core_get_int(core, "disable-pidns-check"))
 		gpc_try(gpc_check_pid_ns("/proc", err));
 	if (gpc_core_get_int(core, "log-usage"))

@@ -285,6 +285,9 @@ static void open_journal(struct run *r, char *const *argv)
 			 gpc_core_get_int(core, "log-rotate-backup-count"));
 	gpc_journal_say(r->journal, GPC_INFO, "Running gProfiler core %s, command line: %s",
 			gpc_version(), line ? line : "?");
+	if (gpc_is_fargate())
+		gpc_journal_say(r->journal, GPC_INFO,
+				"AWS Fargate: perf is switched off, there are no perf events here");
 	if (*r->pid_file && gpc_pidfile_write(r->pid_file, &err) < 0)
 		gpc_journal_say(r->journal, GPC_WARN, "No pid file: %s", err.text);
 }

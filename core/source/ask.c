@@ -138,16 +138,21 @@ static bool is_checkable(const struct call *c)
 	return c->sample.stack_bytes >= CHECK_BYTES;
 }
 
-/* Has the thread not run since the sample was taken? */
+static bool is_realtime(const struct call *c)
+{
+	return __atomic_load_n(&c->p->is_realtime, __ATOMIC_RELAXED);
+}
+
+/* Has the thread not run since the sample was taken? Of a real-time reader that is
+ * taken for granted until it has read (has_run). */
 static void check_exact(struct call *c, uint64_t now)
 {
-	bool is_realtime = __atomic_load_n(&c->p->is_realtime, __ATOMIC_RELAXED);
-	uint64_t limit = is_realtime ? FRESH_RT_NS : FRESH_NS;
+	uint64_t limit = is_realtime(c) ? FRESH_RT_NS : FRESH_NS;
 
 	if (now - c->record.time > limit && now > c->record.time)
 		return;
 	/* Without a copy of the stack only the priority vouches for it. */
-	if (is_checkable(c) ? is_unchanged(c) : is_realtime)
+	if (is_realtime(c) || (is_checkable(c) && is_unchanged(c)))
 		c->sample.flags |= GPC_PULL_EXACT;
 }
 
@@ -203,16 +208,18 @@ static void stand_alone(struct call *c)
 static bool walk(struct call *c)
 {
 	gpc_status st;
+	bool is_whole;
 
 	reset_out(c);
 	st = c->t->c.walk->walk(c->t->c.self, c->t->c.tctx, &c->sample, &c->out);
+	is_whole = !has_run(c);
 	if (st < 0 || !is_sane(&c->out)) {
 		GPC_PULL_ADD(c->p, failed, 1);
 		return false;
 	}
 	if (!c->out.n)
 		return false;
-	c->is_joined = c->out.n_runs && !has_run(c) && gpc_join(&c->sample, &c->out, c->ret);
+	c->is_joined = c->out.n_runs && is_whole && gpc_join(&c->sample, &c->out, c->ret);
 	if (!c->is_joined)
 		stand_alone(c);
 	return true;
@@ -312,7 +319,7 @@ static bool step_up(struct call *c)
 				       .pc = c->sample.pc,
 				       .sp = c->sample.sp,
 				       .fp = c->sample.fp};
-	bool has_runtime = false, goes_on = true;
+	bool has_runtime = false, goes_on = true, is_whole;
 	struct gpc_unwind_regs regs;
 	gpc_status st = GPC_OK;
 
@@ -328,10 +335,11 @@ static bool step_up(struct call *c)
 			goes_on = step_native(c, &state, &regs);
 		}
 	}
+	is_whole = !has_run(c);
 	if (!has_runtime)
 		return false;
 	/* Half a stack is worse than the native one. */
-	if (st < 0 || has_run(c)) {
+	if (st < 0 || !is_whole) {
 		GPC_PULL_ADD(c->p, failed, 1);
 		return false;
 	}
@@ -373,6 +381,7 @@ static bool has_share(struct gpc_pulls *p, uint32_t cpu, uint64_t now)
 struct effort {
 	uint64_t ns, cpu_ns;
 	long waits;
+	bool is_realtime; /* then time is all that counts */
 };
 
 static uint64_t us_of(const struct timeval *tv)
@@ -380,26 +389,29 @@ static uint64_t us_of(const struct timeval *tv)
 	return (uint64_t)tv->tv_sec * 1000000 + (uint64_t)tv->tv_usec;
 }
 
-static struct effort effort_now(void)
+static struct effort effort_now(const struct call *c)
 {
+	struct effort e = {.ns = gpc_now_ns(), .is_realtime = is_realtime(c)};
 	struct rusage used;
 
+	if (e.is_realtime)
+		return e;
 	getrusage(RUSAGE_THREAD, &used);
-	return (struct effort){.ns = gpc_now_ns(),
-			       .cpu_ns = 1000 * (us_of(&used.ru_utime) + us_of(&used.ru_stime)),
-			       .waits = used.ru_nvcsw};
+	e.cpu_ns = 1000 * (us_of(&used.ru_utime) + us_of(&used.ru_stime));
+	e.waits = used.ru_nvcsw;
+	return e;
 }
 
 /* How long the answer took. A reader that is not real-time can be made to wait by
  * a busy machine: nobody's fault here, unless the answer itself waited. */
-static uint64_t time_taken(const struct effort *begin)
+static uint64_t time_taken(const struct call *c, const struct effort *begin)
 {
 	uint64_t took = gpc_now_ns() - begin->ns;
 	struct effort now;
 
-	if (took <= SLOW_NS)
+	if (took <= SLOW_NS || begin->is_realtime)
 		return took;
-	now = effort_now();
+	now = effort_now(c);
 	return now.waits != begin->waits ? took : now.cpu_ns - begin->cpu_ns;
 }
 
@@ -417,7 +429,7 @@ static void count_age(struct call *c, uint64_t now)
 /* False: too long. */
 static bool was_quick(struct call *c, uint32_t cpu, const struct effort *begin)
 {
-	uint64_t took = time_taken(begin);
+	uint64_t took = time_taken(c, begin);
 
 	__atomic_add_fetch(&c->p->shares[cpu].spent_ns, took, __ATOMIC_RELAXED);
 	GPC_PULL_ADD(c->p, pull_ns, took);
@@ -433,7 +445,7 @@ static bool was_quick(struct call *c, uint32_t cpu, const struct effort *begin)
 
 static bool answer(struct call *c, uint32_t cpu, const struct gpc_perf_format *format)
 {
-	struct effort begin = effort_now();
+	struct effort begin = effort_now(c);
 	bool has_frames;
 
 	if (!has_share(c->p, cpu, begin.ns)) {

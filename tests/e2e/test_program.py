@@ -15,10 +15,11 @@ import time
 
 import pytest
 
-from conftest import PROGRAM, ROOT, parse_col, run_agent, start_agent, wait_until
+from conftest import BUILD, PROGRAM, ROOT, parse_col, run_agent, start_agent, wait_until
 
 LINE = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] "
                   r"(DEBUG|INFO|WARNING|ERROR): gprofiler(\.\w+)*: .*")
+PLUGINS = BUILD / "tests/plugins/testrt"
 NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
@@ -281,6 +282,25 @@ def test_not_in_the_first_pid_namespace(place):
         "You can disable this check with --disable-pidns-check.\n")
     done = run_agent([*place, "-d", "1", "--disable-pidns-check"], before=before)
     assert "init PID namespace" not in done.stderr
+
+
+def test_in_fargate(place):
+    """Perf is off, whatever the options say, and so is the check of the pid namespace."""
+    before = ["unshare", "--pid", "--fork", "--mount-proc", "setpriv", "--bounding-set",
+              "-perfmon,-sys_admin"]
+    env = {**os.environ, "AWS_EXECUTION_ENV": "AWS_ECS_FARGATE"}
+    done = run_agent([*place, "-d", "2", "--perf-mode=fp", "--plugins=testrt",
+                      f"--plugin-dir={PLUGINS}"], before=before, env=env)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "AWS Fargate: perf is switched off" in done.stdout
+    header, stacks = parse_col(only(place.out, "*.col"))
+    assert header["metadata"]["run_arguments"]["perf_mode"] == "disabled"
+    assert not stacks, "nobody but perf could have seen these"
+    done = run_agent([*place, "-d", "1"], before=before, env=env)
+    assert done.returncode == 1 and "all profilers are disabled" in done.stdout + done.stderr
+    done = run_agent([*place, "-d", "1"], before=before,
+                     env={**env, "AWS_EXECUTION_ENV": "AWS_ECS_EC2"})
+    assert done.returncode == 1 and "Not running as root" in done.stderr
 
 
 def test_one_instance(place, agent):

@@ -108,8 +108,10 @@ enum {
 	GPC_OPT_MODE = 1u << 6,       /* GPC_OPT_CHOICE, one a module: the choices "disabled"
 				       * and "none" switch the module off */
 	GPC_OPT_DEPRECATED = 1u << 7, /* accepted; a warning is logged when given */
-	GPC_OPT_REGEX = 1u << 8       /* GPC_OPT_LIST: each occurrence is one element, commas
+	GPC_OPT_REGEX = 1u << 8,      /* GPC_OPT_LIST: each occurrence is one element, commas
 				       * and all */
+	GPC_OPT_LAST = 1u << 9        /* GPC_OPT_LIST: the last occurrence counts, it does not
+				       * append */
 };
 
 struct gpc_list {
@@ -129,13 +131,16 @@ struct gpc_option {
 	const char *implied;  /* see SWITCH and OPTIONAL */
 	const char *help;     /* one sentence */
 	const char *metavar;  /* "N", "FILE"; shown in help; or NULL */
-	const char *choices;  /* "auto|cpu|itimer" */
+	const char *choices;  /* "auto|cpu|itimer"; STRING and LIST (its elements) may have
+			       * some too */
 	const char *dest;     /* key in the profile's run_arguments; or NULL: derived */
-	int64_t min, max;     /* both 0: no bounds */
+	int64_t min, max;     /* both 0: no bounds. Of a LIST: its elements are whole numbers */
 	uint32_t offset;      /* where in the options struct the core stores it */
 	uint32_t flags;       /* GPC_OPT_SECRET ... */
 	char short_name;      /* 'f' for -f; or 0 */
 	char reserved[7];
+	int64_t absent; /* INT, BYTES, DURATION: stored when there is neither value nor
+			 * default, to tell that from a 0 */
 };
 
 /* ---- what a collector declares ------------------------------------------ */
@@ -176,7 +181,7 @@ enum { GPC_SCOPE_SYSTEM = 1, GPC_SCOPE_PROCESS };
 enum {
 	GPC_THREADS_ONE = 0,    /* all calls of an instance one after another */
 	GPC_THREADS_PER_TARGET, /* targets in parallel, one call per target */
-	GPC_THREADS_OWN         /* brings its own; asks for writers by extension */
+	GPC_THREADS_OWN         /* brings its own; no extension gives them writers yet */
 };
 enum { GPC_TOUCH_NOTHING = 0, GPC_TOUCH_READS, GPC_TOUCH_PAUSES, GPC_TOUCH_INJECTS };
 
@@ -359,7 +364,8 @@ struct gpc_host {
 	/* [control,worker] every_ns 0 ends the timer with this token. */
 	gpc_status (*set_timer)(const struct gpc_host *h, const struct gpc_target *t,
 				uint64_t every_ns, uint64_t token);
-	/* [control,worker] Runs a program; the core reaps it, whoever owns SIGCHLD. */
+	/* [control,worker] Runs a program; the core reaps it, whoever owns SIGCHLD.
+	 * From start() it waits for the worker: hold no lock that ready() takes. */
 	gpc_status (*spawn)(const struct gpc_host *h, const struct gpc_spawn *s);
 	/* [any] NULL if unknown. Ids end in /N and never change meaning. */
 	const void *(*extension)(const struct gpc_host *h, const char *id);
@@ -594,7 +600,9 @@ struct gpc_processes_api {
  * frame may be called. An answer that takes longer than the budget is cut and
  * counted; a process whose reads hang is left alone. */
 enum {
-	GPC_PULL_EXACT = 1u << 0 /* the thread has not run since the sample was taken */
+	/* The thread has not run since the sample was taken, as far as is known when
+	 * the collector is called; it is checked once more behind the answer. */
+	GPC_PULL_EXACT = 1u << 0
 };
 struct gpc_pull_sample {
 	uint32_t struct_size;

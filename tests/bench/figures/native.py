@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import time
 
-from figures.tool import ROOT, cpu_ns, rusage_s
+from figures.tool import ROOT, cpu_ns, read_col, ring_kb, rusage_s, status_kb
 
 WORK = ROOT / "tests/workloads"
 FLAGS = ["-O2", "-fomit-frame-pointer", "-D_GNU_SOURCE"]
@@ -173,6 +173,31 @@ def cost(bench, figures, seconds):
                 record + script >= 10 * used)
 
 
+def modes(bench, figures, seconds):
+    """What the agent uses in each mode, over programs of this table, at two frequencies."""
+    running = [start(p, 12 * seconds + 60) for p in (build(bench.folder, n) for n in PROGRAMS) if p]
+    for hz in (11, 99):
+        for mode in ("fp", "dwarf", "smart"):
+            agent = bench.agent("-c", "-d", str(seconds), "-f", str(hz), f"--perf-mode={mode}",
+                                "--plugins=perf")
+            agent.wait_profiles(1, seconds + 30)
+            time.sleep(0.5)
+            before = cpu_ns(agent.pid)
+            agent.wait_profiles(2, seconds + 30)
+            time.sleep(0.5)
+            used = (cpu_ns(agent.pid) - before) / 1e9
+            kb = status_kb(agent.pid)
+            rings = ring_kb(agent.pid)
+            agent.end()
+            _, samples, _ = read_col(agent.profiles()[1])
+            figures.add(f"{mode}, {hz} Hz", f"{used / seconds:.3%} of a core, "
+                        f"{used * 1e6 / samples:.1f} us a sample, {kb['RssAnon'] / 1024:.1f} + "
+                        f"{kb['RssFile'] / 1024:.1f} MB, rings {rings} KB")
+    for process in running:
+        process.kill()
+        process.wait()
+
+
 def run(bench, figures):
     seconds = 2 if bench.quick else 6
     tool = bench.compile("unwound", str(ROOT / "tests/bench/load/oracle.c"), f"-I{ROOT}/core",
@@ -183,3 +208,4 @@ def run(bench, figures):
     table(bench, figures, tool, seconds)
     recorded(bench, figures, tool, seconds)
     cost(bench, figures, 10 if bench.quick else 60)
+    modes(bench, figures, 10 if bench.quick else 30)

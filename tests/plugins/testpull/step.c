@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpc.step/1 for tests/workloads/anon.c: frame sizes are known for each place in
  * its generated code. */
-#include <stdlib.h>
-
 #include "anon.h"
 #include "testpull.h"
 
@@ -33,15 +31,12 @@ static const struct code spin = {"jit_spin", 3, {{0, 0, 0}, {4, 40, 0}, {13, 0, 
 
 /* ---- processes -------------------------------------------------------------------- */
 
-static gpc_status attach(void *self, const struct gpc_target *target, void **tctx)
+static gpc_status find(struct testpull *p, const struct gpc_target *target, void *tctx)
 {
-	struct testpull *p = self;
 	const struct gpc_pull_api *pull = p->host->extension(p->host, "gpc.pull/1");
-	struct target *t = calloc(1, sizeof *t);
+	struct target *t = tctx;
 	uint32_t n = 0;
 
-	if (!t)
-		return GPC_E_NOMEM;
 	t->target = target;
 	for (uint32_t i = 0; i < target->n_maps; i++) {
 		const struct gpc_map *m =
@@ -55,20 +50,20 @@ static gpc_status attach(void *self, const struct gpc_target *target, void **tct
 		}
 		n++;
 	}
-	if (n != RANGES || !pull) {
-		free(t);
+	if (n != RANGES || !pull)
 		return GPC_E_UNSUPPORTED;
-	}
 	for (n = 0; n < RANGES; n++) {
 		gpc_status st = pull->claim_range(p->host, target, t->start[n], t->end[n]);
 
-		if (st < 0) {
-			free(t);
+		if (st < 0)
 			return st;
-		}
 	}
-	*tctx = t;
 	return GPC_OK;
+}
+
+static gpc_status attach(void *self, const struct gpc_target *target, void **tctx)
+{
+	return testpull_attach(self, target, sizeof(struct target), find, tctx);
 }
 
 /* ---- stepping --------------------------------------------------------------------- */
@@ -116,7 +111,7 @@ static gpc_status answer(void *self, void *tctx, const struct gpc_pull_sample *s
 	for (uint32_t i = 0; i < code->n; i++)
 		if (code->shapes[i].at <= offset)
 			shape = &code->shapes[i];
-	out->frames[out->n++] = testpull_frame(out, code->name, (uint32_t)strlen(code->name));
+	out->frames[out->n++] = testpull_frame(out, code->name);
 	if (p->options->trouble == TROUBLE_ROOM)
 		out->n = out->room + 100;
 	if (p->options->trouble == TROUBLE_STILL)
@@ -147,29 +142,9 @@ static const struct gpc_match match[] = {
 	{.struct_size = sizeof(struct gpc_match), .kind = GPC_MATCH_EXE, .glob = "anon*"},
 	{.struct_size = 0},
 };
-static const struct gpc_event events[] = {
-	{.struct_size = sizeof(struct gpc_event),
-	 .id = 1,
-	 .flags = GPC_EVENT_CPU_TIME,
-	 .name = "cpu-time",
-	 .unit = "samples"},
-	{.struct_size = 0},
-};
 const struct gpc_collector testpull_step = {
-	.struct_size = sizeof testpull_step,
-	.scope = GPC_SCOPE_PROCESS,
-	.caps = GPC_CAP_CPU,
-	.touch = GPC_TOUCH_READS,
-	.name = "teststep",
-	.runtime = "anon",
-	.summary = "steps over generated code of a test program",
-	.suffixes = suffixes,
-	.match = match,
-	.events = events,
-	.create = testpull_create,
-	.destroy = testpull_destroy,
-	.attach = attach,
-	.detach = testpull_detach,
-	.window = testpull_window,
-	.extension = extension,
+	TESTPULL_COLLECTOR,   .name = "teststep",
+	.runtime = "anon",    .summary = "steps over generated code of a test program",
+	.suffixes = suffixes, .match = match,
+	.attach = attach,     .extension = extension,
 };

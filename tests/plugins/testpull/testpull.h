@@ -4,6 +4,8 @@
 #ifndef GPC_TESTPULL_H
 #define GPC_TESTPULL_H
 
+#include <stddef.h>
+
 #include <gpc/plugin.h>
 
 enum testpull_trouble { /* as the option's choices */
@@ -36,14 +38,29 @@ struct testpull {
 
 extern const struct gpc_collector testpull_walk, testpull_step;
 
+/* ---- common.c: what both forms share --------------------------------------------- */
+
+extern const struct gpc_event testpull_events[];
 gpc_status testpull_create(const struct gpc_host *h, const void *options, void **self);
 void testpull_destroy(void *self);
 gpc_status testpull_window(void *self, void *tctx, const struct gpc_window *win,
 			   struct gpc_writer *w);
+/* A new tctx of so many bytes, zeroed, which find fills; freed when it cannot. */
+gpc_status testpull_attach(struct testpull *p, const struct gpc_target *target, size_t bytes,
+			   gpc_status (*find)(struct testpull *p, const struct gpc_target *target,
+					      void *tctx),
+			   void **tctx);
 void testpull_detach(void *self, void *tctx);
 /* A frame of this name, with the collector's first suffix. */
-gpc_frame testpull_frame(struct gpc_pull_out *out, const char *name, uint32_t len);
+gpc_frame testpull_frame(struct gpc_pull_out *out, const char *name);
 /* Some troubles are the same in both forms; GPC_OK: go on with the answer. */
 gpc_status testpull_trouble_before(struct testpull *p);
+
+/* The members that are the same for both collectors. */
+#define TESTPULL_COLLECTOR                                                                 \
+	.struct_size = sizeof(struct gpc_collector), .scope = GPC_SCOPE_PROCESS,           \
+	.caps = GPC_CAP_CPU, .touch = GPC_TOUCH_READS, .events = testpull_events,          \
+	.create = testpull_create, .destroy = testpull_destroy, .detach = testpull_detach, \
+	.window = testpull_window
 
 #endif

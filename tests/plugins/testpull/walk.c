@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpc.walk/1 for tests/workloads/interp.c. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "interp.h"
 #include "testpull.h"
@@ -30,17 +29,13 @@ struct walk {
 
 /* ---- processes -------------------------------------------------------------------- */
 
-static gpc_status attach(void *self, const struct gpc_target *target, void **tctx)
+static gpc_status find(struct testpull *p, const struct gpc_target *target, void *tctx)
 {
-	struct testpull *p = self;
-	struct target *t = calloc(1, sizeof *t);
+	struct target *t = tctx;
 	uint64_t range = 0;
-	gpc_status st;
+	gpc_status st = p->host->find_symbol(p->host, target, NULL, "interp_threads", &t->threads);
 
-	if (!t)
-		return GPC_E_NOMEM;
 	t->target = target;
-	st = p->host->find_symbol(p->host, target, NULL, "interp_threads", &t->threads);
 	if (st == GPC_OK)
 		st = p->host->find_symbol(p->host, target, NULL, "interp_hang", &t->hang);
 	if (st == GPC_OK)
@@ -48,12 +43,12 @@ static gpc_status attach(void *self, const struct gpc_target *target, void **tct
 	if (st == GPC_OK && p->host->read_mem(p->host, target, range, t->eval, sizeof t->eval) !=
 				    (int64_t)sizeof t->eval)
 		st = GPC_E_CORRUPT;
-	if (st < 0) {
-		free(t);
-		return st;
-	}
-	*tctx = t;
-	return GPC_OK;
+	return st;
+}
+
+static gpc_status attach(void *self, const struct gpc_target *target, void **tctx)
+{
+	return testpull_attach(self, target, sizeof(struct target), find, tctx);
 }
 
 /* ---- reading ---------------------------------------------------------------------- */
@@ -109,7 +104,7 @@ static gpc_status read_frames(struct walk *w, uint64_t at)
 		    w->out->n == w->out->room || w->groups == GROUPS_MAX)
 			return GPC_E_CORRUPT;
 		snprintf(name, sizeof name, "f%u", f->function);
-		w->out->frames[w->out->n++] = testpull_frame(w->out, name, (uint32_t)strlen(name));
+		w->out->frames[w->out->n++] = testpull_frame(w->out, name);
 		if (f->is_entry)
 			w->group_end[w->groups++] = w->out->n;
 		at = f->up;
@@ -223,29 +218,9 @@ static const struct gpc_match match[] = {
 	{.struct_size = sizeof(struct gpc_match), .kind = GPC_MATCH_EXE, .glob = "interp*"},
 	{.struct_size = 0},
 };
-static const struct gpc_event events[] = {
-	{.struct_size = sizeof(struct gpc_event),
-	 .id = 1,
-	 .flags = GPC_EVENT_CPU_TIME,
-	 .name = "cpu-time",
-	 .unit = "samples"},
-	{.struct_size = 0},
-};
 const struct gpc_collector testpull_walk = {
-	.struct_size = sizeof testpull_walk,
-	.scope = GPC_SCOPE_PROCESS,
-	.caps = GPC_CAP_CPU,
-	.touch = GPC_TOUCH_READS,
-	.name = "testwalk",
-	.runtime = "interp",
-	.summary = "walks the heap frames of a test interpreter",
-	.suffixes = suffixes,
-	.match = match,
-	.events = events,
-	.create = testpull_create,
-	.destroy = testpull_destroy,
-	.attach = attach,
-	.detach = testpull_detach,
-	.window = testpull_window,
-	.extension = extension,
+	TESTPULL_COLLECTOR,   .name = "testwalk",
+	.runtime = "interp",  .summary = "walks the heap frames of a test interpreter",
+	.suffixes = suffixes, .match = match,
+	.attach = attach,     .extension = extension,
 };

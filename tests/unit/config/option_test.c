@@ -187,6 +187,10 @@ static void bad_tables_are_refused_whole(void **state)
 	expect_bad_row(f, (struct gpc_option){LATE(CHOICE, "a", mode)}, "no choices");
 	expect_bad_row(f, (struct gpc_option){LATE(INT, "a", n), .flags = GPC_OPT_MODE}, "MODE");
 	expect_bad_row(f, (struct gpc_option){LATE(INT, "a", n), .flags = GPC_OPT_REGEX}, "REGEX");
+	expect_bad_row(f, (struct gpc_option){LATE(INT, "a", n), .flags = GPC_OPT_LAST}, "LAST");
+	expect_bad_row(f, (struct gpc_option){LATE(BOOL, "a", check), .absent = -1}, "absent");
+	expect_bad_row(f, (struct gpc_option){LATE(INT, "a", n), .absent = -1, .fallback = "1"},
+		       "never absent");
 	expect_bad_row(f, (struct gpc_option){LATE(STRING, "a", n)}, "overlaps that of --odd-fine");
 	row.offset += 4;
 	expect_bad_row(f, row, "not aligned");

@@ -18,6 +18,7 @@ struct fake {
 	struct gpc_event events[2];
 	const struct gpc_host *host;
 	struct gpc_instance *instance;
+	struct gpc_log *log; /* NULL: none */
 	/* What it is to do; set before it is asked. */
 	gpc_status create_status, probe_status, attach_status, window_status;
 	const char *why; /* reported by probe */
@@ -155,7 +156,8 @@ static inline gpc_status fake_run(struct fake *f, const struct gpc_services *ser
 	struct gpc_instance_setup setup = {.collector = &f->collector,
 					   .options = f,
 					   .services = services,
-					   .names = names};
+					   .names = names,
+					   .log = f->log};
 	struct gpc_session session = {.struct_size = sizeof session};
 	gpc_status st = gpc_instance_new(&setup, &f->instance, err);
 

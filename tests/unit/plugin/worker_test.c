@@ -468,6 +468,24 @@ static void test_child_past_its_deadline(void **state)
 	assert_reaped(pid);
 }
 
+/* epoll takes no regular files: such a child would never be heard of again. */
+static void test_child_that_cannot_be_watched(void **state)
+{
+	struct bench *b = *state;
+	pid_t pid = fork();
+	struct gpc_watch w = {.fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC),
+			      .kind = GPC_READY_CHILD,
+			      .events = EPOLLIN,
+			      .owns_fd = true};
+
+	if (pid == 0)
+		for (;;)
+			pause();
+	w.child = pid;
+	assert_int_equal(watch(b, &w), GPC_E_PERM);
+	assert_reaped(pid);
+}
+
 static void test_child_that_is_let_go(void **state)
 {
 	struct bench *b = *state;
@@ -506,6 +524,7 @@ int main(void)
 		bench_test(test_descriptor_that_cannot_be_watched),
 		bench_test(test_child_that_ends),
 		bench_test(test_child_past_its_deadline),
+		bench_test(test_child_that_cannot_be_watched),
 		bench_test(test_child_that_is_let_go),
 		bench_test(test_child_at_the_end),
 	};

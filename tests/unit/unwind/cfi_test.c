@@ -186,27 +186,6 @@ static void relative_addresses_and_signal(void **state)
 	gpc_rules_deinit(&r.rules);
 }
 
-static void put_debug_frame(struct frame *f)
-{
-	open_entry(f); /* DWARF 4 */
-	put32(f, UINT32_MAX);
-	put8(f, 4);
-	put8(f, 0);
-	put8(f, 8);
-	put8(f, 0);
-	put8(f, 1);
-	put8(f, 0x78);
-	put8(f, 16);
-	put(f, x86_first, sizeof x86_first);
-	close_entry(f);
-	open_entry(f);
-	put32(f, 0); /* its CIE's place */
-	put64(f, 0x401000);
-	put64(f, 0x30);
-	put(f, prologue, 5);
-	close_entry(f);
-}
-
 static void debug_frame(void **state)
 {
 	struct frame f = {0};
@@ -214,7 +193,7 @@ static void debug_frame(void **state)
 	struct rows r;
 	(void)state;
 
-	put_debug_frame(&f);
+	put_debug_frame(&f, prologue, 5);
 	s = (struct gpc_cfi_section){f.bytes, f.n, 0, false};
 	assert_true(run_first(&s, &r));
 	assert_int_equal(r.n, 2);

@@ -87,6 +87,28 @@ static inline void put_fde(struct frame *f, uint64_t start, uint64_t size, const
 	close_entry(f);
 }
 
+/* .debug_frame of DWARF 4: an entry for [0x401000, 0x401030). */
+static inline void put_debug_frame(struct frame *f, const uint8_t *ops, size_t n)
+{
+	open_entry(f);
+	put32(f, UINT32_MAX);
+	put8(f, 4);
+	put8(f, 0);
+	put8(f, 8);
+	put8(f, 0);
+	put8(f, 1);
+	put8(f, 0x78);
+	put8(f, 16);
+	put(f, x86_first, sizeof x86_first);
+	close_entry(f);
+	open_entry(f);
+	put32(f, 0); /* its CIE's place */
+	put64(f, 0x401000);
+	put64(f, 0x30);
+	put(f, ops, n);
+	close_entry(f);
+}
+
 static inline struct gpc_cfi_section section_of(const struct frame *f)
 {
 	return (struct gpc_cfi_section){f->bytes, f->n, 0x9000, true};

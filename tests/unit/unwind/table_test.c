@@ -2,6 +2,7 @@
 /* Tables against a plain array; and files made here, with and without what tables
  * are built from. */
 #include <elf.h>
+#include <zlib.h>
 
 #include "frame.h"
 #include "unwind/table.h"
@@ -191,6 +192,90 @@ static void sigreturn(void **state)
 	gpc_unwind_table_free(t);
 }
 
+/* ---- .debug_frame, as it is and compressed ------------------------------------------ */
+
+#define NAMES "\0.shstrtab\0.debug_frame\0.zdebug_frame"
+
+static void put_section(struct image *im, unsigned i, const Elf64_Shdr *s)
+{
+	memcpy(im->bytes + 0x7000 + i * sizeof *s, s, sizeof *s);
+}
+
+/* An image with section headers; content: of .debug_frame, or .zdebug_frame. */
+static void make_with_section(struct image *im, const uint8_t *content, size_t n, bool is_z,
+			      uint64_t flags)
+{
+	struct frame nothing = {0};
+	Elf64_Ehdr h;
+	Elf64_Shdr none = {0};
+	Elf64_Shdr names = {.sh_name = 1,
+			    .sh_type = SHT_STRTAB,
+			    .sh_offset = 0x6000,
+			    .sh_size = sizeof NAMES};
+	Elf64_Shdr frame = {.sh_name = is_z ? 24 : 11,
+			    .sh_type = SHT_PROGBITS,
+			    .sh_flags = flags,
+			    .sh_offset = 0x5000,
+			    .sh_size = n};
+
+	make(im, &nothing);
+	memcpy(&h, im->bytes, sizeof h);
+	h.e_phnum = 1;
+	h.e_shoff = 0x7000;
+	h.e_shentsize = sizeof(Elf64_Shdr);
+	h.e_shnum = 3;
+	h.e_shstrndx = 1;
+	memcpy(im->bytes, &h, sizeof h);
+	memcpy(im->bytes + 0x6000, NAMES, sizeof NAMES);
+	memcpy(im->bytes + 0x5000, content, n);
+	put_section(im, 0, &none);
+	put_section(im, 1, &names);
+	put_section(im, 2, &frame);
+}
+
+static void expect_debug_frame(const struct image *im, bool is_there)
+{
+	struct gpc_unwind_table *t = build(im);
+
+	assert_int_equal(cfa_at(t, 0x401000), is_there ? 8 : 0);
+	assert_int_equal(cfa_at(t, 0x401001), is_there ? 16 : 0);
+	assert_int_equal(cfa_at(t, 0x40102f), is_there ? 16 : 0);
+	assert_int_equal(cfa_at(t, 0x401030), 0);
+	gpc_unwind_table_free(t);
+}
+
+static void debug_frames(void **state)
+{
+	static const uint8_t ops[] = {0x41, 0x0e, 16};
+	static struct image im;
+	struct frame f = {0};
+	Elf64_Chdr head = {.ch_type = ELFCOMPRESS_ZLIB, .ch_addralign = 8};
+	uint8_t packed[1024], old[1024] = "ZLIB\0\0\0\0\0\0\0";
+	uLongf n = sizeof packed - sizeof head;
+	(void)state;
+
+	put_debug_frame(&f, ops, sizeof ops);
+	make_with_section(&im, f.bytes, f.n, false, 0);
+	expect_debug_frame(&im, true);
+
+	head.ch_size = f.n;
+	memcpy(packed, &head, sizeof head);
+	assert_int_equal(compress(packed + sizeof head, &n, f.bytes, f.n), Z_OK);
+	make_with_section(&im, packed, n + sizeof head, false, SHF_COMPRESSED);
+	expect_debug_frame(&im, true);
+	make_with_section(&im, packed, 30, false, SHF_COMPRESSED); /* cut off */
+	expect_debug_frame(&im, false);
+	head.ch_type = 77;
+	memcpy(packed, &head, sizeof head);
+	make_with_section(&im, packed, n + sizeof head, false, SHF_COMPRESSED);
+	expect_debug_frame(&im, false);
+
+	old[11] = (uint8_t)f.n;
+	memcpy(old + 12, packed + sizeof head, n);
+	make_with_section(&im, old, n + 12, true, 0);
+	expect_debug_frame(&im, true);
+}
+
 static void without_entries(void **state)
 {
 	struct frame f = {0};
@@ -228,7 +313,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(like_an_array),  cmocka_unit_test(by_header_overlapping),
 		cmocka_unit_test(sigreturn),      cmocka_unit_test(without_entries),
-		cmocka_unit_test(other_machines),
+		cmocka_unit_test(other_machines), cmocka_unit_test(debug_frames),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
