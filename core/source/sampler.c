@@ -159,7 +159,7 @@ static void drain(struct gpc_sampler *s, uint64_t until_ns)
 }
 
 /* True when there was news of processes. */
-static bool tick(struct gpc_sampler *s)
+static bool tick(struct gpc_sampler *s, bool *is_waiting)
 {
 	uint64_t now = gpc_now_ns();
 	uint64_t until = now - SLACK_NS;
@@ -173,6 +173,7 @@ static bool tick(struct gpc_sampler *s)
 		gpc_reader_follow_cpus(s->reader);
 		s->cpus_due_ns = now + CPUS_NS;
 	}
+	*is_waiting = s->late.n > 0;
 	return s->events != events;
 }
 
@@ -187,13 +188,14 @@ static void *run(void *arg)
 		/* While processes come and go the rings are read in batches, with
 		 * one wait for each: waking up costs more than reading. */
 		int n = is_busy ? poll(fds, 1, CALM_MS) : poll(fds, 2, TICK_MS);
-		bool has_news;
+		bool has_news, is_waiting;
 
 		if (n < 0 && errno != EINTR)
 			break;
-		has_news = tick(s);
-		/* What woke us may be younger than the slack: look once more. */
-		is_busy = is_busy ? has_news : n > 0;
+		has_news = tick(s, &is_waiting);
+		/* What woke us may be younger than the slack: look once more. Samples that
+		 * wait for tables are looked at as soon as these may be there. */
+		is_busy = is_waiting || (is_busy ? has_news : n > 0);
 	}
 	return NULL;
 }

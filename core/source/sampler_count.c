@@ -110,11 +110,26 @@ static bool count_one_late(struct gpc_sampler *s, const struct gpc_late_sample *
 	return true;
 }
 
+/* Have tables come since they were looked at, or have they waited too long? They are in
+ * the order of time. */
+static bool is_time(struct gpc_sampler *s, uint64_t now)
+{
+	uint64_t turn = gpc_unwind_tables_turn(s->native.tables);
+	bool has_changed = turn != s->late_turn;
+
+	s->late_turn = turn;
+	return has_changed || now - s->late.at[0].since_ns > LATE_NS;
+}
+
 void gpc_sampler_count_late(struct gpc_sampler *s, bool all)
 {
 	uint64_t now = s->late.n ? gpc_now_ns() : 0;
 	size_t kept = 0;
 
+	if (s->late.n && !all && !is_time(s, now)) {
+		gpc_native_rest(&s->native);
+		return;
+	}
 	for (size_t i = 0; i < s->late.n; i++) {
 		struct gpc_late_sample *late = &s->late.at[i];
 		bool is_last = all || now - late->since_ns > LATE_NS;

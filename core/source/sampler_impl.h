@@ -57,6 +57,7 @@ struct gpc_sampler {
 	struct gpc_pulled unwound;
 	vec(struct gpc_late_sample) late;
 	size_t late_bytes;
+	uint64_t late_turn; /* gpc_unwind_tables_turn when they were looked at */
 	struct gpc_place place;
 	struct gpc_threads threads; /* empty unless the config asks for them */
 	int proc_fd;

@@ -13,7 +13,9 @@
 #include "base/thread.h"
 #include "base/vec.h"
 
-#define MODULE "unwind"
+#define MODULE    "unwind"
+#define LATER_NS  (10 * GPC_MS_NS) /* between looks whether a file was opened */
+#define TRIES_MAX 300
 
 enum state {
 	WANTED, /* in the queue, or being built */
@@ -24,7 +26,7 @@ enum state {
 };
 
 struct entry {
-	uint32_t image, refs;
+	uint32_t image, refs, tries;
 	enum state state;
 	uint64_t turn;
 	struct gpc_unwind_table *table;
@@ -41,8 +43,10 @@ struct gpc_unwind_tables {
 	bool is_stopping;
 	vec(struct entry *) all;
 	struct gpc_u64map by_image; /* -> place in all */
-	vec(uint32_t) queue;
-	uint64_t turn;
+	vec(uint32_t) queue;        /* from head on */
+	size_t head;
+	vec(uint32_t) later; /* their files are not open yet */
+	uint64_t turn, changes;
 	struct gpc_unwind_tables_stats stats;
 };
 
@@ -112,6 +116,7 @@ static void want(struct gpc_unwind_tables *t, struct entry *e)
 	if (!vec_push(&t->queue, e->image))
 		return;
 	e->state = WANTED;
+	e->tries = 0;
 	pthread_cond_signal(&t->work);
 }
 
@@ -155,15 +160,33 @@ static gpc_status build(struct gpc_unwind_tables *t, uint32_t image, struct gpc_
 	return build_from(&source, ret, err);
 }
 
+/* Locked. */
+static void wait_for_work(struct gpc_unwind_tables *t)
+{
+	struct timespec until;
+
+	if (!t->later.n) {
+		pthread_cond_wait(&t->work, &t->lock);
+		return;
+	}
+	until = gpc_timespec(gpc_now_ns() + LATER_NS);
+	pthread_cond_timedwait(&t->work, &t->lock, &until);
+	for (size_t i = 0; i < t->later.n; i++)
+		(void)vec_push(&t->queue, t->later.at[i]);
+	t->later.n = 0;
+}
+
 static bool next_image(struct gpc_unwind_tables *t, uint32_t *ret)
 {
 	autolock(&t->lock);
 
-	while (!t->queue.n && !t->is_stopping)
-		pthread_cond_wait(&t->work, &t->lock);
+	while (t->head == t->queue.n && !t->is_stopping) {
+		t->head = t->queue.n = 0;
+		wait_for_work(t);
+	}
 	if (t->is_stopping)
 		return false;
-	*ret = t->queue.at[--t->queue.n];
+	*ret = t->queue.at[t->head++];
 	return true;
 }
 
@@ -181,27 +204,36 @@ static void enter(struct gpc_unwind_tables *t, struct entry *e, struct gpc_unwin
 	keep_budget(t, e);
 }
 
+/* Its file was not open; it may still be. */
+static bool put_off(struct gpc_unwind_tables *t, struct entry *e)
+{
+	return e->tries++ < TRIES_MAX && gpc_images_wants_file(t->images, e->image) &&
+	       vec_push(&t->later, e->image);
+}
+
 static void make(struct gpc_unwind_tables *t, uint32_t image)
 {
 	uint64_t begin = gpc_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct gpc_unwind_table *table = NULL;
 	struct gpc_err err;
 	gpc_status st = build(t, image, &table, &err);
-	bool may_come = st == GPC_E_GONE && gpc_images_wants_file(t->images, image);
 	struct entry *e;
-
-	if (st < 0 && !may_come)
-		gpc_debug(t->log, MODULE, "image %u has no table: %s", image, err.text);
 	autolock(&t->lock);
+
 	e = find(t, image);
-	if (!e) /* forgotten meanwhile */
+	if (!e) { /* forgotten meanwhile */
 		gpc_unwind_table_free(table);
-	else if (st == GPC_OK)
+		return;
+	}
+	if (st == GPC_E_GONE && put_off(t, e))
+		return;
+	t->changes++;
+	if (st == GPC_OK) {
 		enter(t, e, table, gpc_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin);
-	else if (may_come)
-		e->state = ABSENT;
-	else
-		e->state = st == GPC_E_GONE ? NO_FILE : NONE;
+		return;
+	}
+	e->state = st == GPC_E_GONE ? NO_FILE : NONE;
+	gpc_debug(t->log, MODULE, "image %u has no table: %s", image, err.text);
 }
 
 static void *run(void *arg)
@@ -260,6 +292,7 @@ void gpc_unwind_tables_free(struct gpc_unwind_tables *t)
 	}
 	vec_deinit(&t->all);
 	vec_deinit(&t->queue);
+	vec_deinit(&t->later);
 	gpc_u64map_deinit(&t->by_image);
 	pthread_cond_destroy(&t->work);
 	pthread_mutex_destroy(&t->lock);
@@ -296,6 +329,13 @@ void gpc_unwind_tables_put(struct gpc_unwind_tables *t, uint32_t image)
 	e = find(t, image);
 	if (e && e->refs)
 		e->refs--;
+}
+
+uint64_t gpc_unwind_tables_turn(struct gpc_unwind_tables *t)
+{
+	autolock(&t->lock);
+
+	return t->changes;
 }
 
 void gpc_unwind_tables_trim(struct gpc_unwind_tables *t)

@@ -23,11 +23,15 @@ gpc_status gpc_unwind_tables_new(struct gpc_images *images, size_t max_bytes, st
 void gpc_unwind_tables_stop(struct gpc_unwind_tables *t);
 void gpc_unwind_tables_free(struct gpc_unwind_tables *t); /* NULL is fine */
 
-/* KNOWN: *ret is to be given back. PLAIN: there is none. WAITING: it is built, or
- * the image's file is still to be opened; ask again. */
+/* KNOWN: *ret is to be given back. PLAIN: there is none. WAITING: it is being
+ * built, or the image's file is still to be opened. */
 enum gpc_code_state gpc_unwind_tables_get(struct gpc_unwind_tables *t, uint32_t image,
 					  const struct gpc_unwind_table **ret);
 void gpc_unwind_tables_put(struct gpc_unwind_tables *t, uint32_t image);
+
+/* Moves on whenever a table has come, or is known not to come: only then asking again
+ * makes sense. */
+uint64_t gpc_unwind_tables_turn(struct gpc_unwind_tables *t);
 
 /* After gpc_images_trim: forgets images that are no more. Those whose file could
  * not be had get another chance. */
