@@ -70,7 +70,7 @@ static void fold(struct world *w, uint64_t ip, const uint64_t *ips, uint32_t n)
 	struct gpc_perf_sample s = {.ip = ip, .ips = ips, .n_ips = n};
 
 	memset(&w->out, 0xa5, sizeof w->out);
-	gpc_fold(w->table, w->process, &s, NULL, &w->out);
+	gpc_fold(w->table, w->process, NULL, &s, NULL, &w->out);
 }
 
 #define check(w, ip, chain, expected)                                             \
