@@ -81,7 +81,7 @@ void gpc_dwarf_free(struct gpc_dwarf *d)
 {
 	if (!d)
 		return;
-	gpc_dwarf_free(d->shared);
+	gpc_dwarf_free(take(d->shared));
 	gpc_dwarf_forget(d);
 	for (int i = 0; i < GPC_DW_PARTS; i++)
 		gpc_elf_part_deinit(&d->parts[i]);
