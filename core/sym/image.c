@@ -317,13 +317,16 @@ void gpc_image_lines(struct gpc_image *image, uint64_t file_offset, struct gpc_l
 	if (!gpc_symtab_vaddr(image->symbols, file_offset, &vaddr) ||
 	    gpc_lines_known(&image->lines, vaddr, ret) || !is_unchanged(image))
 		return;
-	n = go_lines(image, vaddr, places);
+	/* Go's own table costs least, but not always knows what was inlined. */
+	n = image->go.inlined ? go_lines(image, vaddr, places) : 0;
 	if (!n && !image->lines.is_opened)
 		open_dwarf(image);
-	if (!n && !image->lines.dwarf)
+	if (!n && !image->lines.dwarf && !image->go.layout)
 		return;
-	if (!n)
+	if (!n && image->lines.dwarf)
 		n = gpc_dwarf_find(image->lines.dwarf, vaddr, places);
+	if (!n)
+		n = go_lines(image, vaddr, places);
 	if (gpc_lines_add(&image->lines, vaddr, places, n))
 		gpc_lines_known(&image->lines, vaddr, ret);
 	gpc_dwarf_places_deinit(places, n);
