@@ -27,6 +27,8 @@ static void fill_request(const struct gpc_source_event *e, struct gpc_perf_reque
 					 .config1 = e->config1,
 					 .config2 = e->config2,
 					 .rate = e->rate,
+					 .unwind = e->unwind,
+					 .stack_bytes = e->stack_bytes,
 					 .is_period = e->flags & GPC_SOURCE_PERIOD,
 					 .no_kernel = e->flags & GPC_SOURCE_NO_KERNEL};
 }
@@ -225,6 +227,8 @@ static const void *extension(void *ctx, const char *id)
 		return &processes;
 	if (strcmp(id, "gpc.elf/1") == 0)
 		return gpc_core_elf_extension();
+	if (strcmp(id, "gpc.about/1") == 0)
+		return gpc_core_about_extension();
 	return gpc_core_pull_extension(id);
 }
 

@@ -19,7 +19,7 @@ struct search {
 	size_t size; /* of name, with the NUL */
 	struct gpc_elf_window window;
 	uint64_t index; /* of the symbol that comes next in a linear search */
-	uint64_t value;
+	uint64_t value, bytes;
 	bool found;
 };
 
@@ -50,8 +50,10 @@ static bool consider(struct search *s, uint64_t index, const struct gpc_elf_symb
 	    !gpc_elf_window_is(&s->window, &s->symbols.strings, symbol->name, s->name, s->size))
 		return false;
 	best = is_default_version(s, index);
-	if (!s->found || best)
+	if (!s->found || best) {
 		s->value = symbol->value;
+		s->bytes = symbol->size;
+	}
 	s->found = true;
 	return best;
 }
@@ -126,35 +128,38 @@ static bool begin(struct search *s, const struct gpc_elf *elf, const char *name,
 	return *name && gpc_elf_symbols_find(elf, type, &s->symbols);
 }
 
-bool gpc_elf_lookup_dynamic(const struct gpc_elf *elf, const char *name, uint64_t *ret)
+static bool search_dynamic(struct search *s, const struct gpc_elf *elf, const char *name)
 {
 	struct gpc_elf_dynamic dynamic = {0};
-	struct search s;
 
-	if (!begin(&s, elf, name, SHT_DYNSYM))
+	if (!begin(s, elf, name, SHT_DYNSYM))
 		return false;
 	if (gpc_elf_dynamic_find(elf, &dynamic))
-		s.versions = dynamic.versions;
-	if (!search_hash(&s, dynamic.gnu_hash))
-		gpc_elf_symbols_each(elf, &s.symbols, consider_next, &s, NULL);
-	if (s.found)
-		*ret = s.value;
-	return s.found;
+		s->versions = dynamic.versions;
+	if (!search_hash(s, dynamic.gnu_hash))
+		gpc_elf_symbols_each(elf, &s->symbols, consider_next, s, NULL);
+	return s->found;
 }
 
-static bool lookup_symtab(const struct gpc_elf *elf, const char *name, uint64_t *ret)
+bool gpc_elf_lookup_dynamic(const struct gpc_elf *elf, const char *name, uint64_t *ret)
 {
 	struct search s;
 
-	if (!begin(&s, elf, name, SHT_SYMTAB))
+	if (!search_dynamic(&s, elf, name))
 		return false;
-	gpc_elf_symbols_each(elf, &s.symbols, consider_next, &s, NULL);
-	if (s.found)
-		*ret = s.value;
-	return s.found;
+	*ret = s.value;
+	return true;
 }
 
-static bool lookup_mini(const struct gpc_elf *elf, const char *name, uint64_t *ret)
+static bool search_symtab(struct search *s, const struct gpc_elf *elf, const char *name)
+{
+	if (!begin(s, elf, name, SHT_SYMTAB))
+		return false;
+	gpc_elf_symbols_each(elf, &s->symbols, consider_next, s, NULL);
+	return s->found;
+}
+
+static bool search_mini(struct search *s, const struct gpc_elf *elf, const char *name)
 {
 	autofree uint8_t *bytes = NULL;
 	struct gpc_elf_source source;
@@ -167,18 +172,32 @@ static bool lookup_mini(const struct gpc_elf *elf, const char *name, uint64_t *r
 	source = gpc_elf_source_memory(bytes, n);
 	if (gpc_elf_init(&mini, &source, NULL) < 0)
 		return false;
-	found = lookup_symtab(&mini, name, ret);
+	found = search_symtab(s, &mini, name);
 	gpc_elf_deinit(&mini);
 	return found;
 }
 
+bool gpc_elf_lookup_sized(const struct gpc_elf *elf, const char *name, uint64_t *ret,
+			  uint64_t *bytes)
+{
+	struct search s;
+	bool found = search_dynamic(&s, elf, name);
+
+	if (!found)
+		found = gpc_elf_section_of_type(elf, SHT_SYMTAB) ? search_symtab(&s, elf, name)
+								 : search_mini(&s, elf, name);
+	if (!found)
+		return false;
+	*ret = s.value;
+	*bytes = s.bytes;
+	return true;
+}
+
 bool gpc_elf_lookup(const struct gpc_elf *elf, const char *name, uint64_t *ret)
 {
-	if (gpc_elf_lookup_dynamic(elf, name, ret))
-		return true;
-	if (gpc_elf_section_of_type(elf, SHT_SYMTAB))
-		return lookup_symtab(elf, name, ret);
-	return lookup_mini(elf, name, ret);
+	uint64_t bytes;
+
+	return gpc_elf_lookup_sized(elf, name, ret, &bytes);
 }
 
 gpc_status gpc_elf_lookup_fd(int fd, const char *name, uint64_t mapped_offset, uint64_t *base,

@@ -231,7 +231,10 @@ enum {
 	GPC_FRAME_INLINED = 1u << 1,
 	GPC_FRAME_GC = 1u << 2,
 	GPC_FRAME_ERROR = 1u << 3,
-	GPC_FRAME_KERNEL = 1u << 4
+	GPC_FRAME_KERNEL = 1u << 4,
+	/* One line of text shows file and line too: "function (file:line)", with a
+	 * module "function (file:line [module])". */
+	GPC_FRAME_SHOWS_FILE = 1u << 5
 };
 struct gpc_frame_desc {
 	uint32_t struct_size;
@@ -515,6 +518,11 @@ enum {
 	GPC_SOURCE_PERIOD = 1u << 0,   /* rate is a period of the event, not Hz */
 	GPC_SOURCE_NO_KERNEL = 1u << 1 /* leave the kernel's part out */
 };
+enum {                      /* how the user part of a stack is found */
+       GPC_UNWIND_BY_FP,    /* by the kernel, along frame pointers */
+       GPC_UNWIND_BY_DWARF, /* by call frame information, over a copy of the stack */
+       GPC_UNWIND_BY_BOTH   /* of the two the complete one, then the deeper */
+};
 struct gpc_source_event {
 	uint32_t struct_size;
 	uint16_t event;   /* gpc_event.id its samples count under */
@@ -522,8 +530,10 @@ struct gpc_source_event {
 	uint32_t type;    /* perf_event_attr.type */
 	uint32_t precise; /* perf_event_attr.precise_ip, 0..3 */
 	uint64_t config, config1, config2;
-	uint64_t rate;    /* Hz per CPU, or the period */
-	const char *name; /* for messages */
+	uint64_t rate;        /* Hz per CPU, or the period */
+	const char *name;     /* for messages */
+	uint32_t unwind;      /* GPC_UNWIND_BY_ */
+	uint32_t stack_bytes; /* of the stack to copy, unless BY_FP; at most 65528 */
 };
 struct gpc_source_stats { /* since open */
 	uint32_t struct_size;
@@ -648,6 +658,10 @@ struct gpc_step_state { /* of one frame; user mode */
 	uint32_t struct_size;
 	uint32_t is_leaf; /* 1: pc is being executed; 0: it is a return address */
 	uint64_t pc, sp, fp;
+	/* Where the collector's frames go on above native code; next_sp 0: not known. A
+	 * collector sets it when it leaves a frame of native code in state. The core
+	 * goes there when its unwinder finds no caller, or passes it. */
+	uint64_t next_pc, next_sp, next_fp;
 };
 struct gpc_step_api { /* gpc.step/1 */
 	uint32_t struct_size;
@@ -659,6 +673,10 @@ struct gpc_step_api { /* gpc.step/1 */
 	 * the stack. An error is counted; the native stack stays. */
 	gpc_status (*step)(void *self, void *tctx, const struct gpc_pull_sample *s,
 			   struct gpc_step_state *state, struct gpc_pull_out *out);
+	/* [reader] Optional. The sample was taken in native code: sets state->next_.
+	 * An error counts as not known. */
+	gpc_status (*begin)(void *self, void *tctx, const struct gpc_pull_sample *s,
+			    struct gpc_step_state *state);
 };
 
 struct gpc_pull_api { /* gpc.pull/1, of the host */
@@ -673,8 +691,9 @@ struct gpc_pull_api { /* gpc.pull/1, of the host */
 
 struct gpc_native_unwind_api { /* gpc.native-unwind/1, of the host */
 	uint32_t struct_size, reserved;
-	/* [reader] One frame up from state by the core's native unwinder (frame
-	 * pointers). GPC_E_CORRUPT: there is no plausible caller. */
+	/* [reader] One frame up from state by the core's native unwinder (call frame
+	 * information where the code has it, else frame pointers). GPC_E_CORRUPT: there is no
+	 * plausible caller. */
 	gpc_status (*up)(const struct gpc_host *h, const struct gpc_target *t,
 			 const struct gpc_pull_sample *s, struct gpc_step_state *state);
 };
@@ -720,6 +739,28 @@ struct gpc_elf_api {
 	gpc_status (*thread_of)(struct gpc_target_threads *th, uint64_t pthread, int32_t *ns_tid);
 	gpc_status (*tls_address)(struct gpc_target_threads *th, const struct gpc_tls_variable *var,
 				  uint64_t thread_pointer, uint64_t *ret);
+	/* [worker] Of the file's .dynsym, then .symtab; *bytes 0: not told. */
+	gpc_status (*symbol)(const struct gpc_host *h, const struct gpc_target *t, const char *glob,
+			     const char *name, uint64_t *start, uint64_t *bytes);
+};
+
+/* ---- gpc.about/1: what a process is -------------------------------------- */
+
+enum {
+	GPC_FACT_CWD = 1, /* its working directory, as it sees it */
+	GPC_FACT_EXECFN   /* the path that its image was started by (AT_EXECFN) */
+};
+struct gpc_about_api {
+	uint32_t struct_size, reserved;
+	/* [worker] Which application the process is: "gunicorn: shop.wsgi (/srv/shop/wsgi.py)". The
+	 * first collector's answer stays. */
+	gpc_status (*appid)(const struct gpc_host *h, const struct gpc_target *t, const char *text);
+	/* [worker] A member of its metadata, as of the profile's header. value NULL: null. */
+	gpc_status (*member)(const struct gpc_host *h, const struct gpc_target *t, const char *key,
+			     const char *value);
+	/* [worker] A GPC_FACT_ as text; longer ones are refused. */
+	gpc_status (*fact)(const struct gpc_host *h, const struct gpc_target *t, uint32_t which,
+			   char *ret, uint64_t size);
 };
 
 /* ---- gpc.profile/1: reading a profile, for sinks ------------------------ */
