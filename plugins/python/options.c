@@ -17,7 +17,7 @@ const struct gpc_option gpc_py_options[] = {
 	 .help = "The same as --python-mode=disabled."},
 	{OPT("no-python-versions", GPC_OPT_BOOL, versions), .fallback = "true", .implied = "false",
 	 .flags = GPC_OPT_ABSOLUTE | GPC_OPT_SWITCH, .dest = "python_add_versions",
-	 .help = "Accepted for compatibility: frames have no versions of packages yet."},
+	 .help = "Leave the versions of packages out of Python frames."},
 	{OPT("line-numbers", GPC_OPT_BOOL, has_line_numbers), .fallback = "false",
 	 .implied = "true", .flags = GPC_OPT_SWITCH, .dest = "python_line_numbers",
 	 .help = "Frames have the line that runs, not the one that its function begins with."},

@@ -8,6 +8,9 @@
 
 #include "about.h"
 
+#define PACKAGES_NS (200 * UINT64_C(1000000))
+enum { TIMER_PACKAGES = 1 };
+
 static gpc_status create(const struct gpc_host *h, const void *options, void **self)
 {
 	struct python *p = calloc(1, sizeof *p);
@@ -56,6 +59,7 @@ static void target_free(struct py_target *t)
 		t->elf->threads_close(t->native);
 	gpc_py_threads_deinit(&t->threads);
 	gpc_py_codes_free(t->codes);
+	gpc_py_packages_free(t->packages);
 	free(t);
 }
 
@@ -75,6 +79,8 @@ static gpc_status open_target(struct python *p, struct py_target *t)
 		return gpc_host_reportf(p->host, t->target, GPC_E_UNSUPPORTED,
 					"Python: its C library is not known, and this version of "
 					"Python knows no thread numbers");
+	if (p->options->versions)
+		wording.packages = t->packages = gpc_py_packages_new(t->runtime.version);
 	t->codes = gpc_py_codes_new(&wording);
 	return t->codes ? gpc_py_threads_init(&t->threads) : GPC_E_NOMEM;
 }
@@ -97,14 +103,54 @@ static gpc_status attach(void *self, const struct gpc_target *target, void **tct
 	gpc_host_logf(p->host, GPC_DEBUG, "process %d: Python %s in %s", target->pid,
 		      t->runtime.version, t->runtime.path);
 	gpc_py_about(t);
+	if (p->n_targets < PY_TARGETS_MAX)
+		p->targets[p->n_targets++] = t;
 	*tctx = t;
 	return GPC_OK;
 }
 
 static void detach(void *self, void *tctx)
 {
-	(void)self;
+	struct python *p = self;
+
+	for (unsigned i = 0; i < p->n_targets; i++)
+		if (p->targets[i] == tctx) {
+			p->targets[i] = p->targets[--p->n_targets];
+			break;
+		}
 	target_free(tctx);
+}
+
+/* ---- timers --------------------------------------------------------------------------- */
+
+static gpc_status start(void *self, const struct gpc_session *s)
+{
+	const struct python *p = self;
+
+	(void)s;
+	if (!p->options->versions)
+		return GPC_OK;
+	return p->host->set_timer(p->host, NULL, PACKAGES_NS, TIMER_PACKAGES);
+}
+
+static void stop(void *self)
+{
+	(void)self;
+}
+
+static gpc_status ready(void *self, void *tctx, const struct gpc_ready *r, struct gpc_writer *w)
+{
+	struct python *p = self;
+
+	(void)tctx;
+	(void)w;
+	if (r->token != TIMER_PACKAGES)
+		return GPC_OK;
+	for (unsigned i = 0; i < p->n_targets && !p->host->should_stop(p->host); i++)
+		if (p->targets[i]->packages)
+			gpc_py_packages_read(p->targets[i]->packages, p->host,
+					     p->targets[i]->target);
+	return GPC_OK;
 }
 
 static const void *extension(void *self, const char *id)
@@ -158,6 +204,9 @@ static const struct gpc_collector collector = {
 	.claim = claim,
 	.attach = attach,
 	.detach = detach,
+	.start = start,
+	.stop = stop,
+	.ready = ready,
 	.extension = extension,
 };
 static const struct gpc_collector *const collectors[] = {&collector, NULL};

@@ -745,6 +745,10 @@ struct gpc_about_api {
 	/* [worker] A GPC_FACT_ as text; longer ones are refused. */
 	gpc_status (*fact)(const struct gpc_host *h, const struct gpc_target *t, uint32_t which,
 			   char *ret, uint64_t size);
+	/* [worker] Calls fn with the name of each entry of a folder, as the target sees it
+	 * and never outside its root, until it returns non-zero. */
+	gpc_status (*folder)(const struct gpc_host *h, const struct gpc_target *t, const char *path,
+			     int32_t (*fn)(void *arg, const char *name), void *arg);
 };
 
 /* ---- gpc.profile/1: reading a profile, for sinks ------------------------ */
