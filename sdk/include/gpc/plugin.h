@@ -651,6 +651,10 @@ struct gpc_step_state { /* of one frame; user mode */
 	uint32_t struct_size;
 	uint32_t is_leaf; /* 1: pc is being executed; 0: it is a return address */
 	uint64_t pc, sp, fp;
+	/* Where the collector's frames go on above native code; next_sp 0: not known. A
+	 * collector sets it when it leaves a frame of native code in state. The core
+	 * goes there when its unwinder finds no caller, or passes it. */
+	uint64_t next_pc, next_sp, next_fp;
 };
 struct gpc_step_api { /* gpc.step/1 */
 	uint32_t struct_size;
@@ -662,6 +666,10 @@ struct gpc_step_api { /* gpc.step/1 */
 	 * the stack. An error is counted; the native stack stays. */
 	gpc_status (*step)(void *self, void *tctx, const struct gpc_pull_sample *s,
 			   struct gpc_step_state *state, struct gpc_pull_out *out);
+	/* [reader] Optional. The sample was taken in native code: sets state->next_.
+	 * An error counts as not known. */
+	gpc_status (*begin)(void *self, void *tctx, const struct gpc_pull_sample *s,
+			    struct gpc_step_state *state);
 };
 
 struct gpc_pull_api { /* gpc.pull/1, of the host */

@@ -270,6 +270,38 @@ static void test_perf_map_after_dropping_rights(void **state)
 	assert_int_equal(n, 1);
 }
 
+/* ---- jitdump -------------------------------------------------------------------------- */
+
+static unsigned dumps_after_asking(struct bench *b)
+{
+	struct gpc_area area = {.start = 0x1000, .end = 0x2000};
+
+	gpc_opener_jitdump(b->opener, &b->process, &area, b->map_path);
+	gpc_opener_settle(b->opener, LONG_NS);
+	return b->n_maps;
+}
+
+static void test_jitdump(void **state)
+{
+	struct bench *b = *state;
+
+	assert_int_equal(dumps_after_asking(b), 0);
+	write_map(b, 0);
+	assert_int_equal(dumps_after_asking(b), 1);
+	assert_int_equal(b->map_of, 77);
+	assert_int_equal(b->kind, GPC_JIT_DUMP);
+}
+
+static void test_jitdump_of_somebody_else(void **state)
+{
+	struct bench *b = *state;
+
+	if (geteuid() != 0)
+		skip();
+	write_map(b, 65534);
+	assert_int_equal(dumps_after_asking(b), 0);
+}
+
 /* ---- the queue ------------------------------------------------------------------------ */
 
 static void test_end_with_much_in_the_queue(void **state)
@@ -298,6 +330,8 @@ int main(void)
 		bench_test(test_process_has_gone),
 		bench_test(test_process_and_file_have_gone),
 		bench_test(test_perf_map),
+		bench_test(test_jitdump),
+		bench_test(test_jitdump_of_somebody_else),
 		bench_test(test_perf_map_of_somebody_else),
 		bench_test(test_perf_map_that_is_no_file),
 		bench_test(test_perf_map_after_dropping_rights),

@@ -218,6 +218,42 @@ static void test_generated_code(void **state)
 	assert_string_equal(text_of(b, 1, 0).function, "[unknown]");
 }
 
+static void test_names_as_they_are_in_the_file(void **state)
+{
+	struct bench *b = *state;
+	FILE *f = fopen(b->map_path, "w");
+
+	assert_non_null(f);
+	fputs("10000 100 _ZN3foo3barEv\n", f);
+	fclose(f);
+	b->process->has_jit = true;
+	add(b, b->process->id, 0x10010, 0, 1);
+	symbolize(b);
+	assert_string_equal(text_of(b, 0, 0).function, "_ZN3foo3barEv");
+	b->y.demangle = true;
+	gpc_stacks_free(b->out);
+	assert_int_equal(gpc_stacks_new(0, &b->out, NULL), GPC_OK);
+	symbolize(b);
+	assert_string_equal(text_of(b, 0, 0).function, "foo::bar()");
+}
+
+/* Anybody can write into /tmp. */
+static void test_perf_map_of_somebody_else(void **state)
+{
+	struct bench *b = *state;
+	FILE *f = fopen(b->map_path, "w");
+
+	assert_non_null(f);
+	fputs("10000 100 jitted\n", f);
+	fclose(f);
+	if (geteuid() != 0 || chown(b->map_path, 65534, 65534) < 0)
+		skip();
+	b->process->has_jit = true;
+	add(b, b->process->id, 0x10010, 0, 1);
+	symbolize(b);
+	assert_string_equal(text_of(b, 0, 0).function, "[unknown]");
+}
+
 /* Of all places of the function, one at least is in what was inlined. */
 static bool has_inlined_frame(struct bench *b)
 {
@@ -335,6 +371,8 @@ int main(void)
 		bench_test(test_kernel),
 		bench_test(test_vdso),
 		bench_test(test_generated_code),
+		bench_test(test_names_as_they_are_in_the_file),
+		bench_test(test_perf_map_of_somebody_else),
 		bench_test(test_inlined_functions),
 		bench_test(test_lines_with_addresses),
 		bench_test(test_without_inlined_functions),
