@@ -15,6 +15,10 @@ const struct gpc_option gpc_py_options[] = {
 	{OPT("no-python", GPC_OPT_CHOICE, mode), .implied = "disabled", .choices = MODES,
 	 .dest = "python_mode", .flags = GPC_OPT_ABSOLUTE | GPC_OPT_SWITCH,
 	 .help = "The same as --python-mode=disabled."},
+	{OPT("sampling", GPC_OPT_CHOICE, sampling), .fallback = "pull", .choices = "pull|push",
+	 .dest = "python_sampling",
+	 .help = "pull: at each of perf's samples. push: on a timer of its own, whoever holds the "
+		 "GIL, scaled to perf's counts."},
 	{OPT("no-python-versions", GPC_OPT_BOOL, versions), .fallback = "true", .implied = "false",
 	 .flags = GPC_OPT_ABSOLUTE | GPC_OPT_SWITCH, .dest = "python_add_versions",
 	 .help = "Leave the versions of packages out of Python frames."},

@@ -7,9 +7,10 @@
 #include <gpc/log.h>
 
 #include "about.h"
+#include "push.h"
 
 #define PACKAGES_NS (200 * UINT64_C(1000000))
-enum { TIMER_PACKAGES = 1 };
+enum { TIMER_PACKAGES = 1, TIMER_PUSH };
 
 static gpc_status create(const struct gpc_host *h, const void *options, void **self)
 {
@@ -125,31 +126,35 @@ static void detach(void *self, void *tctx)
 
 static gpc_status start(void *self, const struct gpc_session *s)
 {
-	const struct python *p = self;
+	struct python *p = self;
+	gpc_status st = GPC_OK;
 
-	(void)s;
-	if (!p->options->versions)
-		return GPC_OK;
-	return p->host->set_timer(p->host, NULL, PACKAGES_NS, TIMER_PACKAGES);
+	if (p->options->versions)
+		st = p->host->set_timer(p->host, NULL, PACKAGES_NS, TIMER_PACKAGES);
+	if (st == GPC_OK && p->options->sampling == PY_SAMPLING_PUSH)
+		st = gpc_py_push_start(p, s, TIMER_PUSH);
+	return st;
 }
 
 static void stop(void *self)
 {
-	(void)self;
+	(void)self; /* timers end by themselves */
 }
 
-static gpc_status ready(void *self, void *tctx, const struct gpc_ready *r, struct gpc_writer *w)
+static void read_packages(const struct python *p)
 {
-	struct python *p = self;
-
-	(void)tctx;
-	(void)w;
-	if (r->token != TIMER_PACKAGES)
-		return GPC_OK;
 	for (unsigned i = 0; i < p->n_targets && !p->host->should_stop(p->host); i++)
 		if (p->targets[i]->packages)
 			gpc_py_packages_read(p->targets[i]->packages, p->host,
 					     p->targets[i]->target);
+}
+
+static gpc_status ready(void *self, void *tctx, const struct gpc_ready *r, struct gpc_writer *w)
+{
+	(void)tctx;
+	if (r->token == TIMER_PUSH)
+		return gpc_py_push_tick(self, w);
+	read_packages(self);
 	return GPC_OK;
 }
 
@@ -176,10 +181,9 @@ static const struct gpc_match match[] = {
 	{.struct_size = sizeof(struct gpc_match), .kind = GPC_MATCH_MAPPED, .glob = "*.cpython-*"},
 	{0},
 };
-enum { EVENT_CPU = 1 };
 static const struct gpc_event events[] = {
 	{.struct_size = sizeof(struct gpc_event),
-	 .id = EVENT_CPU,
+	 .id = PY_EVENT_CPU,
 	 .flags = GPC_EVENT_CPU_TIME,
 	 .name = "cpu-time",
 	 .unit = "samples"},

@@ -12,11 +12,15 @@
 struct py_target;
 
 #define PY_TARGETS_MAX 4096
+enum { PY_EVENT_CPU = 1 };
 
 struct python {
 	const struct gpc_host *host;
 	const struct py_options *options;
 	struct gpc_walk_api walk;
+	struct {
+		uint64_t permille, rests_until_ns;
+	} push;
 	/* [worker] Attached processes; those beyond are walked, too, but no more. */
 	struct py_target *targets[PY_TARGETS_MAX];
 	unsigned n_targets;
