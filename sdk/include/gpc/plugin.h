@@ -605,7 +605,10 @@ struct gpc_processes_api {
 enum {
 	/* The thread has not run since the sample was taken, as far as is known when
 	 * the collector is called; it is checked once more behind the answer. */
-	GPC_PULL_EXACT = 1u << 0
+	GPC_PULL_EXACT = 1u << 0,
+	/* native is right as far as it goes, but does not reach the stack's root. Without
+	 * it native is whole, or of frame pointers, which may have gone astray. */
+	GPC_PULL_NATIVE_CUT = 1u << 1
 };
 struct gpc_pull_sample {
 	uint32_t struct_size;
