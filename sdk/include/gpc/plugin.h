@@ -753,6 +753,12 @@ struct gpc_about_api {
 	/* [worker] A GPC_FACT_ as text; longer ones are refused. */
 	gpc_status (*fact)(const struct gpc_host *h, const struct gpc_target *t, uint32_t which,
 			   char *ret, uint64_t size);
+	/* [worker] As member(), of a value that is JSON: a list, an object. */
+	gpc_status (*json)(const struct gpc_host *h, const struct gpc_target *t, const char *key,
+			   const char *text);
+	/* [worker] --app-id-args-filter: arguments that one of them matches belong to the
+	 * application's name. Never NULL. */
+	const struct gpc_list *(*appid_args)(const struct gpc_host *h);
 };
 
 /* ---- gpc.profile/1: reading a profile, for sinks ------------------------ */
