@@ -6,12 +6,14 @@
 #include <gpc/log.h>
 #include <gpc/plugin.h>
 
+#include "tell.h"
 #include "walk.h"
 
 #define EM_X86_64_  62
 #define STACK_BYTES 1024 /* copied with each sample; what is beyond is read */
 #define RETRY_NS    UINT64_C(50000000)
 #define RETRIES_MAX 600
+#define TELLS_MAX   40
 
 enum { TOKEN_RETRY = 1 };
 
@@ -25,7 +27,8 @@ struct java {
 struct jvm {
 	struct vm vm;
 	uint32_t tries;
-	bool is_ready;
+	bool is_ready; /* its code is claimed */
+	bool is_told;  /* the core knows what it is */
 };
 
 static gpc_status java_create(const struct gpc_host *h, const void *options, void **self)
@@ -139,6 +142,7 @@ static gpc_status get_ready(struct java *j, struct jvm *jvm)
 			return st;
 	}
 	jvm->is_ready = true;
+	jvm->is_told = gpc_java_tell(vm, false);
 	gpc_host_logf(j->host, GPC_DEBUG, "JDK %u in process %d: %u code heaps", vm->layout.major,
 		      vm->mem.target->pid, vm->heaps.n);
 	return GPC_OK;
@@ -164,7 +168,7 @@ static gpc_status java_attach(void *self, const struct gpc_target *t, void **tct
 		return skip(j, t, why);
 	}
 	st = get_ready(j, vm);
-	if (st == GPC_E_BUSY)
+	if (st == GPC_E_BUSY || (st == GPC_OK && !vm->is_told))
 		st = j->host->set_timer(j->host, t, RETRY_NS, TOKEN_RETRY);
 	if (st < 0) {
 		free_jvm(vm);
@@ -188,7 +192,9 @@ static gpc_status java_ready(void *self, void *tctx, const struct gpc_ready *r,
 	gpc_status st = vm->is_ready ? GPC_OK : get_ready(j, vm);
 
 	(void)w;
-	if (st == GPC_E_BUSY && ++vm->tries < RETRIES_MAX)
+	if (vm->is_ready && !vm->is_told)
+		vm->is_told = gpc_java_tell(&vm->vm, vm->tries >= TELLS_MAX);
+	if ((st == GPC_E_BUSY || (st == GPC_OK && !vm->is_told)) && ++vm->tries < RETRIES_MAX)
 		return GPC_OK;
 	j->host->set_timer(j->host, vm->vm.mem.target, 0, r->token);
 	if (st < 0)
