@@ -230,15 +230,32 @@ static json_t *readers_json(struct gpc_core *core)
 			 "age_max_us", (json_int_t)(s.age_max_ns / 1000));
 }
 
+/* How stacks were unwound by call frame information since the start; NULL: none was. */
+static json_t *unwinding_json(struct gpc_core *core)
+{
+	struct gpc_native_stats s;
+	struct gpc_unwind_tables_stats t;
+
+	gpc_sampler_unwinding(core->sampler, &s, &t);
+	if (!s.samples)
+		return NULL;
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "samples", (json_int_t)s.samples,
+			 "complete", (json_int_t)s.complete, "copy_too_short",
+			 (json_int_t)s.cut_short, "by_frame_pointers", (json_int_t)s.chains,
+			 "frame_ns", (json_int_t)(s.frames ? s.unwind_ns / s.frames : 0), "tables",
+			 (json_int_t)t.tables, "table_bytes", (json_int_t)t.bytes);
+}
+
 static json_t *our_part(struct gpc_core *core, const struct gpc_window *win,
 			const struct gpc_reports *reports)
 {
-	return json_pack("{s:s, s:i, s:f, s:o, s:b, s:o, s:i, s:o, s:o*}", "version", GPC_VERSION,
-			 "window", (int)win->seq, "seconds",
+	return json_pack("{s:s, s:i, s:f, s:o, s:b, s:o, s:i, s:o, s:o*, s:o*}", "version",
+			 GPC_VERSION, "window", (int)win->seq, "seconds",
 			 (double)(win->end_ns - win->begin_ns) / 1e9, "sources", sources_json(core),
 			 "kernel_names", !core->kernel_hidden, "reports", reports_json(reports),
 			 "reports_dropped", (int)reports->dropped, "plugins_not_running",
-			 troubles_json(core), "readers", readers_json(core));
+			 troubles_json(core), "readers", readers_json(core), "unwinding",
+			 unwinding_json(core));
 }
 
 /* Without metadata collection only the host's name is told. */

@@ -27,6 +27,8 @@ static void fill_request(const struct gpc_source_event *e, struct gpc_perf_reque
 					 .config1 = e->config1,
 					 .config2 = e->config2,
 					 .rate = e->rate,
+					 .unwind = e->unwind,
+					 .stack_bytes = e->stack_bytes,
 					 .is_period = e->flags & GPC_SOURCE_PERIOD,
 					 .no_kernel = e->flags & GPC_SOURCE_NO_KERNEL};
 }

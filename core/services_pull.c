@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "core_impl.h"
-#include "source/unwind.h"
 
 static struct gpc_core *core_of(const struct gpc_host *h)
 {
@@ -31,11 +30,8 @@ static gpc_status release_range(const struct gpc_host *h, const struct gpc_targe
 static gpc_status unwind_up(const struct gpc_host *h, const struct gpc_target *t,
 			    const struct gpc_pull_sample *s, struct gpc_step_state *state)
 {
-	struct gpc_unwind_source src = {.mem = gpc_sampler_mem(core_of(h)->sampler),
-					.target = t->id,
-					.sample = s};
-
-	return gpc_unwind_up(&src, state) ? GPC_OK : GPC_E_CORRUPT;
+	return gpc_pulls_up(gpc_sampler_pulls(core_of(h)->sampler), t, s, state) ? GPC_OK
+										 : GPC_E_CORRUPT;
 }
 
 const void *gpc_core_pull_extension(const char *id)

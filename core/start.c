@@ -167,7 +167,6 @@ static bool has_output(const struct gpc_core *core)
 static gpc_status check_options(struct gpc_core *core, struct gpc_err *err)
 {
 	struct gpc_perf_facts perf = {
-		.mode = gpc_options_text(core->options, "perf-mode"),
 		.dwarf_stack_size = gpc_options_number(core->options, "perf-dwarf-stack-size"),
 		.event_period = gpc_options_number(core->options, "perf-event-period")};
 

@@ -96,7 +96,6 @@ gpc_status gpc_core_options_add(struct gpc_options *o, struct gpc_core_options *
 
 /* What the checks must know of the perf module's own options. */
 struct gpc_perf_facts {
-	const char *mode;         /* "fp", "dwarf", "smart", "disabled"; NULL: no perf */
 	int64_t dwarf_stack_size; /* bytes; 0: not known */
 	int64_t event_period;     /* 0: none */
 };

@@ -6,18 +6,12 @@
 #include "config/core_options.h"
 
 #define DWARF_STACK_MAX 65528 /* the kernel's limit on sampled stacks */
-#define DWARF_HZ_MAX    100
 
 static const char *const level_names = "error|warn|info|debug|trace";
 
 static bool is_given(const struct gpc_options *o, const char *name)
 {
 	return gpc_options_origin(o, name) != GPC_FROM_DEFAULT;
-}
-
-static bool is_one_of(const char *text, const char *a, const char *b)
-{
-	return text && (strcmp(text, a) == 0 || strcmp(text, b) == 0);
 }
 
 static gpc_status usage(struct gpc_err *err, const char *text)
@@ -108,20 +102,13 @@ static gpc_status check_upload(const struct gpc_core_options *c, bool has_output
 	return GPC_OK;
 }
 
-static gpc_status check_perf(const struct gpc_core_options *c, const struct gpc_perf_facts *perf,
-			     struct gpc_err *err)
+static gpc_status check_perf(const struct gpc_perf_facts *perf, struct gpc_err *err)
 {
 	if (perf->dwarf_stack_size > DWARF_STACK_MAX)
 		return gpc_err_set(err, GPC_E_CONFIG,
 				   "--perf-dwarf-stack-size: %" PRId64
 				   " is not allowed, it must be at most %d",
 				   perf->dwarf_stack_size, DWARF_STACK_MAX);
-	if (c->profiling_mode == GPC_MODE_CPU && is_one_of(perf->mode, "dwarf", "smart") &&
-	    c->frequency > DWARF_HZ_MAX)
-		return gpc_err_set(err, GPC_E_CONFIG,
-				   "--profiling-frequency: %" PRId64
-				   " is not allowed with --perf-mode=%s, it must be at most %d",
-				   c->frequency, perf->mode, DWARF_HZ_MAX);
 	return GPC_OK;
 }
 
@@ -142,7 +129,7 @@ gpc_status gpc_options_check_cross(const struct gpc_options *o, struct gpc_core_
 {
 	gpc_try(check_mode(o, c, perf, err));
 	gpc_try(check_upload(c, has_output, err));
-	gpc_try(check_perf(c, perf, err));
+	gpc_try(check_perf(perf, err));
 	if (c->profile_spawned_processes && c->pids_to_profile.n)
 		return usage(err, "--profile-spawned-processes and --pids exclude each other");
 	gpc_try(check_heartbeat(c, err));

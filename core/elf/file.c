@@ -111,7 +111,8 @@ static gpc_status read_segments(struct gpc_elf *elf, const Elf64_Ehdr *h, struct
 
 		if (h->e_phoff > elf->source.size || !read_segment(elf, h->e_phoff + i * size, &s))
 			return gpc_err_set(err, GPC_E_CORRUPT, "program headers are cut off");
-		if (s.type != PT_LOAD && s.type != PT_NOTE && s.type != PT_DYNAMIC)
+		if (s.type != PT_LOAD && s.type != PT_NOTE && s.type != PT_DYNAMIC &&
+		    s.type != PT_GNU_EH_FRAME)
 			continue;
 		if (s.offset > INT64_MAX || s.filesz > INT64_MAX || s.memsz > INT64_MAX ||
 		    s.vaddr + s.memsz < s.vaddr)

@@ -14,7 +14,7 @@
 #include "base/vec.h"
 #include "elf/source.h"
 
-/* PT_LOAD, PT_NOTE and PT_DYNAMIC only. */
+/* PT_LOAD, PT_NOTE, PT_DYNAMIC and PT_GNU_EH_FRAME only. */
 struct gpc_elf_segment {
 	uint32_t type, flags;
 	uint64_t offset, filesz, vaddr, memsz, align;

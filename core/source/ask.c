@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "source/decode.h"
+#include "source/frames.h"
 #include "source/join.h"
 #include "source/pull_impl.h"
 #include "source/pull_writer.h"
@@ -34,6 +35,7 @@ struct call {
 	struct gpc_pull_out out;
 	struct gpc_pulled *ret;
 	bool is_joined;
+	struct gpc_pull_native native_unwind;
 	uint64_t native[GPC_PULLED_MAX];
 	gpc_frame frames[GPC_PULLED_MAX];
 	struct gpc_pull_run runs[RUNS_MAX];
@@ -78,6 +80,27 @@ static int32_t tid_inside(struct gpc_puller *t, int32_t tid)
 	return 0;
 }
 
+/* The native stack by call frame information, where there is some and it is wanted.
+ * Return addresses are as in a chain. */
+static void unwind_native(struct call *c)
+{
+	struct gpc_pulled *found = c->ret;
+	uint32_t n;
+
+	if (!gpc_pull_native_begin(&c->native_unwind, c->p, c->t, &c->sample))
+		return;
+	if (gpc_native_unwind(&c->native_unwind.native, c->native_unwind.look.space,
+			      &c->record.sample, __atomic_load_n(&c->p->unwind, __ATOMIC_RELAXED),
+			      true, found) != GPC_NATIVE_DONE)
+		return;
+	n = found->n;
+	if (n && found->frames[n - 1] == GPC_RAW_CUT)
+		n--;
+	for (uint32_t i = 0; i < n; i++)
+		c->native[i] = found->frames[i] + (i > 0);
+	c->sample.n_native = n;
+}
+
 static void fill_sample(struct call *c, uint32_t cpu, const struct gpc_perf_format *format)
 {
 	const struct gpc_perf_sample *s = &c->record.sample;
@@ -97,6 +120,7 @@ static void fill_sample(struct call *c, uint32_t cpu, const struct gpc_perf_form
 					     .stack_bytes = s->stack_bytes,
 					     .native = c->native};
 	c->sample.n_native = native_part(s, c->native);
+	unwind_native(c);
 }
 
 /* Is the stack still as it was when the sample was taken? */
@@ -247,15 +271,44 @@ static gpc_status step_runtime(struct call *c, struct gpc_step_state *state, boo
 	return !*goes_on || went_up(&before, state) ? GPC_OK : GPC_E_CORRUPT;
 }
 
-static bool step_native(struct call *c, struct gpc_step_state *state)
+/* The registers of a frame that a collector's step has told. */
+static void take_state(const struct gpc_step_state *state, struct gpc_unwind_regs *regs)
+{
+	const struct gpc_unwind_arch *arch = gpc_unwind_arch_here();
+
+	regs->pc = state->pc;
+	regs->is_exact = state->is_leaf != 0;
+	regs->r[arch->sp] = state->sp;
+	regs->r[arch->fp] = state->fp;
+	regs->valid = UINT64_C(1) << arch->sp | UINT64_C(1) << arch->fp;
+}
+
+static void give_state(const struct gpc_unwind_regs *regs, struct gpc_step_state *state)
+{
+	const struct gpc_unwind_arch *arch = gpc_unwind_arch_here();
+
+	state->pc = regs->pc;
+	state->is_leaf = regs->is_exact;
+	state->sp = regs->r[arch->sp];
+	state->fp = regs->valid >> arch->fp & 1 ? regs->r[arch->fp] : 0;
+}
+
+static bool step_native(struct call *c, struct gpc_step_state *state, struct gpc_unwind_regs *regs)
 {
 	struct gpc_unwind_source src = {.mem = c->p->mem,
 					.target = c->t->target,
 					.sample = &c->sample};
 	gpc_frame pc = gpc_join_native(state->pc, state->is_leaf);
+	bool is_up;
 
+	if (!c->native_unwind.code) {
+		add_frames(c->ret, &pc, 1);
+		return gpc_unwind_up(&src, state);
+	}
+	is_up = gpc_pull_native_up(&c->native_unwind, regs, &pc);
 	add_frames(c->ret, &pc, 1);
-	return gpc_unwind_up(&src, state);
+	give_state(regs, state);
+	return is_up;
 }
 
 /* What the collector knows of its frames above the native code that was sampled. */
@@ -292,8 +345,10 @@ static bool step_up(struct call *c)
 				       .sp = c->sample.sp,
 				       .fp = c->sample.fp};
 	bool has_runtime = false, goes_on = true, is_whole;
+	struct gpc_unwind_regs regs;
 	gpc_status st = GPC_OK;
 
+	gpc_regs_unwind(c->sample.regs, &regs);
 	c->ret->n = 0;
 	begin_native(c, &state);
 	for (unsigned i = 0; i < STEPS_MAX && goes_on && st == GPC_OK && c->ret->n < GPC_PULLED_MAX;
@@ -302,11 +357,15 @@ static bool step_up(struct call *c)
 			has_runtime = true;
 			state.next_sp = 0;
 			st = step_runtime(c, &state, &goes_on);
+			take_state(&state, &regs);
 		} else {
 			struct gpc_step_state before = state;
 
-			goes_on = step_native(c, &state);
-			goes_on |= resume(&state, &before, goes_on);
+			goes_on = step_native(c, &state, &regs);
+			if (resume(&state, &before, goes_on)) {
+				take_state(&state, &regs);
+				goes_on = true;
+			}
 		}
 	}
 	is_whole = !has_run(c);
@@ -417,7 +476,7 @@ static bool was_quick(struct call *c, uint32_t cpu, const struct effort *begin)
 	return false;
 }
 
-static bool answer(struct call *c, uint32_t cpu)
+static bool answer(struct call *c, uint32_t cpu, const struct gpc_perf_format *format)
 {
 	struct effort begin = effort_now(c);
 	bool has_frames;
@@ -426,6 +485,7 @@ static bool answer(struct call *c, uint32_t cpu)
 		GPC_PULL_ADD(c->p, skipped, 1);
 		return false;
 	}
+	fill_sample(c, cpu, format);
 	count_age(c, begin.ns);
 	__atomic_store_n(&c->ret->asked, c->t, __ATOMIC_RELEASE);
 	check_exact(c, begin.ns);
@@ -454,6 +514,7 @@ bool gpc_pulls_pull(void *pulls, uint32_t cpu, const void *record, size_t n,
 
 	c.p = pulls;
 	c.ret = ret;
+	c.native_unwind.code = NULL;
 	if (!gpc_perf_decode(record, n, format, &c.record) || !c.record.sample.n_regs)
 		return false;
 	__atomic_add_fetch(&c.p->inside, 1, __ATOMIC_ACQ_REL);
@@ -464,8 +525,8 @@ bool gpc_pulls_pull(void *pulls, uint32_t cpu, const void *record, size_t n,
 	}
 	if (!__atomic_load_n(&c.t->is_given_up, __ATOMIC_ACQUIRE)) {
 		GPC_PULL_ADD(c.p, asked, 1);
-		fill_sample(&c, cpu, format);
-		has_frames = answer(&c, cpu);
+		has_frames = answer(&c, cpu, format);
+		gpc_pull_native_end(&c.native_unwind);
 	}
 	gpc_names_put(c.names);
 	gpc_puller_put(c.t);

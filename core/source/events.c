@@ -45,6 +45,7 @@ static void ask_for_samples(const struct gpc_perf_request *req, struct perf_even
 		PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_CGROUP;
 	if (req->user_state)
 		ask_for_user_state(req, attr);
+	attr->exclude_callchain_user = req->no_user_chain;
 	attr->exclude_guest = 1;
 	attr->exclude_kernel = req->no_kernel;
 	attr->exclude_hv = req->no_kernel;

@@ -23,7 +23,10 @@ struct gpc_perf_request {
 	bool samples;         /* false: a dummy event that only carries side-band */
 	bool sideband;        /* exec, mmap, fork and exit records */
 	bool inherit;         /* later children and threads too */
+	uint32_t unwind;      /* enum gpc_unwind_mode of user stacks */
 	bool user_state;      /* user registers and the stack with each sample */
+	bool no_user_chain;   /* frame pointers of user stacks are not wanted */
+	bool pulled;          /* a reader thread may take the ring over (pull_thread.h) */
 	uint32_t stack_bytes; /* of the user stack; 0: registers only */
 	uint32_t wake_bytes;  /* wake the reader after so many bytes; see gpc_reader_open */
 };

@@ -47,17 +47,18 @@ static void fold_pulled(struct folder *f, const struct gpc_pulled *pulled)
 	for (uint32_t i = 0; i < pulled->n && f->out->n < GPC_FOLD_MAX; i++) {
 		uint64_t frame = pulled->frames[i];
 
-		if ((frame & GPC_FRAME_MASK) == GPC_FRAME_TAG)
+		if ((frame & GPC_FRAME_MASK) == GPC_FRAME_TAG || frame == GPC_RAW_CUT)
 			f->out->frames[f->out->n++] = frame;
 		else
 			fold_one(f, frame, false, false);
 	}
 }
 
-void gpc_fold(struct gpc_table *t, struct gpc_process *p, const struct gpc_perf_sample *s,
-	      const struct gpc_pulled *pulled, struct gpc_folded *ret)
+void gpc_fold(struct gpc_table *t, struct gpc_process *p, const struct gpc_space *space,
+	      const struct gpc_perf_sample *s, const struct gpc_pulled *pulled,
+	      struct gpc_folded *ret)
 {
-	struct folder f = {.table = t, .process = p, .out = ret};
+	struct folder f = {.table = t, .process = p, .space = space, .out = ret};
 	bool in_kernel = false, is_first = true, is_known = false;
 
 	ret->n = 0;

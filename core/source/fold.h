@@ -15,8 +15,10 @@ struct gpc_folded {
 	gpc_frame frames[GPC_FOLD_MAX];
 };
 
-/* pulled: the user part as a reader found it, in place of the sample's; or NULL. */
-void gpc_fold(struct gpc_table *t, struct gpc_process *p, const struct gpc_perf_sample *s,
-	      const struct gpc_pulled *pulled, struct gpc_folded *ret);
+/* space: the process's when the sample was taken; NULL: as it is now. pulled: the
+ * user part as it was found, in place of the sample's; or NULL. */
+void gpc_fold(struct gpc_table *t, struct gpc_process *p, const struct gpc_space *space,
+	      const struct gpc_perf_sample *s, const struct gpc_pulled *pulled,
+	      struct gpc_folded *ret);
 
 #endif

@@ -5,6 +5,7 @@
  *   kernel address          as it is (the top bit is set, top byte 0xff)
  *   file:  0xC in the top four bits, 20 bits of image, 40 bits of file offset
  *   vdso:  0xD in the top four bits, offset
+ *   cut                     the stack goes on, but nobody knows where
  *   other user address      as it is: JIT code, or nothing mapped there
  *
  * A frame that is a return address has been moved one byte back, into the call
@@ -17,9 +18,11 @@
 
 #include "proc/space.h"
 
-#define GPC_RAW_KIND        (UINT64_C(0xF) << 60)
-#define GPC_RAW_FILE        (UINT64_C(0xC) << 60)
-#define GPC_RAW_VDSO        (UINT64_C(0xD) << 60)
+#define GPC_RAW_KIND (UINT64_C(0xF) << 60)
+#define GPC_RAW_FILE (UINT64_C(0xC) << 60)
+#define GPC_RAW_VDSO (UINT64_C(0xD) << 60)
+/* Beside the collectors' frames, GPC_FRAME_TAG | number. */
+#define GPC_RAW_CUT         (UINT64_C(0xE1) << 56)
 #define GPC_RAW_KERNEL      (UINT64_C(0xF) << 60)
 #define GPC_RAW_OFFSET_BITS 40
 #define GPC_RAW_OFFSET_MAX  ((UINT64_C(1) << GPC_RAW_OFFSET_BITS) - 1)

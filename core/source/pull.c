@@ -43,6 +43,7 @@ void gpc_puller_put(struct gpc_puller *t)
 	vec_deinit(&t->ranges);
 	gpc_u64map_deinit(&t->tids);
 	vec_deinit(&t->unknown_tids);
+	gpc_pull_code_put(t->code);
 	pthread_mutex_destroy(&t->lock);
 	free(t);
 }

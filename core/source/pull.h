@@ -15,6 +15,7 @@
 #include "proc/mem.h"
 #include "profile/names.h"
 #include "source/decode.h"
+#include "source/native.h"
 #include "source/slot.h"
 
 struct gpc_pulls;
@@ -43,6 +44,11 @@ void gpc_pulls_set_realtime(struct gpc_pulls *p, bool is_realtime);
 /* Names that answers are numbers of; a reference is taken. */
 void gpc_pulls_set_names(struct gpc_pulls *p, struct gpc_names *names);
 
+/* How native frames are found from now on; tables: borrowed. Before that, along frame
+ * pointers. */
+void gpc_pulls_set_unwind(struct gpc_pulls *p, struct gpc_unwind_tables *tables,
+			  enum gpc_unwind_mode mode);
+
 gpc_status gpc_pulls_add(struct gpc_pulls *p, const struct gpc_pull_collector *c,
 			 struct gpc_err *err);
 /* Returns when no reader uses it any more. False: one hangs in it; what c points
@@ -65,6 +71,14 @@ void gpc_pulls_hangs(void *pulls, const struct gpc_pulled *ret);
 /* Now and then, from a thread that may open files: thread numbers in other pid
  * namespaces. */
 void gpc_pulls_chores(struct gpc_pulls *p);
+
+/* The same for what the processes have mapped: space tells it, NULL for one that is
+ * no more. */
+void gpc_pulls_follow_code(struct gpc_pulls *p,
+			   const struct gpc_space *(*space)(void *ctx, uint64_t target), void *ctx);
+/* [reader] One frame up, for gpc.native-unwind/1. False: there is no plausible caller. */
+bool gpc_pulls_up(struct gpc_pulls *p, const struct gpc_target *target,
+		  const struct gpc_pull_sample *sample, struct gpc_step_state *state);
 
 /* A thread came to be: what was known of its number is another's. */
 void gpc_pulls_new_thread(struct gpc_pulls *p, int32_t pid, int32_t tid);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of struct gpc_pulls, for pull.c (who is pulled) and ask.c (the
- * asking). */
+/* The inside of struct gpc_pulls, for pull.c (who is pulled), pull_code.c (native
+ * frames) and ask.c (the asking). */
 #ifndef GPC_SOURCE_PULL_IMPL_H
 #define GPC_SOURCE_PULL_IMPL_H
 
@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "source/pull.h"
+#include "source/unwind.h"
 
 struct gpc_code_range {
 	uint64_t start, end;
@@ -19,6 +20,13 @@ struct gpc_early_range {
 	const void *self;
 	uint64_t target;
 	struct gpc_code_range range;
+};
+
+/* What a process has mapped, for readers: never changed, replaced. */
+struct gpc_pull_code {
+	int refs; /* atomic */
+	struct gpc_space space;
+	struct gpc_area areas[];
 };
 
 /* A process with its collector. */
@@ -35,6 +43,7 @@ struct gpc_puller {
 	vec(struct gpc_code_range) ranges; /* by start */
 	struct gpc_u64map tids;            /* tid -> the same in its namespace */
 	vec(int32_t) unknown_tids;
+	struct gpc_pull_code *code; /* NULL: not known yet */
 };
 
 /* What readers of one CPU have used of it in this second. */
@@ -46,16 +55,35 @@ struct gpc_pulls {
 	struct gpc_mem *mem;
 	struct gpc_log *log;
 	uint32_t n_cpus;
-	struct gpc_cpu_share *shares; /* one per CPU */
-	struct gpc_pull_stats stats;  /* members are atomic */
-	bool is_realtime;             /* atomic: all readers are */
-	uint32_t inside;              /* atomic: readers in gpc_pulls_pull */
-	pthread_mutex_t lock;         /* covers what follows */
-	struct gpc_u64map by_pid;     /* -> first struct gpc_puller * */
+	struct gpc_cpu_share *shares;     /* one per CPU */
+	struct gpc_pull_stats stats;      /* members are atomic */
+	struct gpc_unwind_tables *tables; /* atomic; NULL: frame pointers only */
+	enum gpc_unwind_mode unwind;      /* atomic */
+	bool is_realtime;                 /* atomic: all readers are */
+	uint32_t inside;                  /* atomic: readers in gpc_pulls_pull */
+	pthread_mutex_t lock;             /* covers what follows */
+	struct gpc_u64map by_pid;         /* -> first struct gpc_puller * */
 	size_t n;
 	vec(struct gpc_early_range) early;
 	struct gpc_names *names;
 };
+
+/* Native frames of a pulled process: pull_code.c. For the length of one answer. */
+struct gpc_pull_native {
+	struct gpc_native native;
+	struct gpc_pull_code *code;
+	struct gpc_native_look look;
+	struct gpc_unwind_source memory;
+	struct gpc_unwind_view view;
+};
+/* False: there is nothing but frame pointers. t may be NULL then. sample and t are
+ * borrowed until gpc_pull_native_end. */
+bool gpc_pull_native_begin(struct gpc_pull_native *n, struct gpc_pulls *p, struct gpc_puller *t,
+			   const struct gpc_pull_sample *sample);
+void gpc_pull_native_end(struct gpc_pull_native *n);
+void gpc_pull_code_put(struct gpc_pull_code *code); /* NULL is fine */
+/* One up; regs follow. */
+bool gpc_pull_native_up(struct gpc_pull_native *n, struct gpc_unwind_regs *regs, uint64_t *place);
 
 #define GPC_PULL_ADD(p, member, value) \
 	__atomic_add_fetch(&(p)->stats.member, (value), __ATOMIC_RELAXED)

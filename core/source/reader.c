@@ -67,7 +67,7 @@ gpc_status gpc_reader_new(struct gpc_log *log, struct gpc_reader **ret, struct g
 
 static bool is_pulled(const struct gpc_reader *r, const struct gpc_slot *s)
 {
-	return r->is_pulling && r->streams.at[s->stream].req.user_state;
+	return r->is_pulling && r->streams.at[s->stream].req.pulled;
 }
 
 static gpc_status pull_slot(struct gpc_reader *r, struct gpc_slot *s, struct gpc_err *err)
@@ -158,9 +158,9 @@ static gpc_status adopt_first(struct gpc_reader *r, struct gpc_slot *slot, const
 	slot->ring.format.sample_type = st->attr.sample_type;
 	slot->ring.format.regs_mask = st->attr.sample_regs_user;
 	slot->ring.format.sample_id_all = st->attr.sample_id_all;
-	/* Samples with user state wake their CPU's reader, each of them; the source's
+	/* Samples that can be pulled wake their CPU's reader, each of them; the source's
 	 * thread comes for them by its own clock. */
-	if (!st->req.user_state && epoll_ctl(r->epoll, EPOLL_CTL_ADD, slot->fd, &ev) < 0)
+	if (!st->req.pulled && epoll_ctl(r->epoll, EPOLL_CTL_ADD, slot->fd, &ev) < 0)
 		return gpc_err_sys(err, "watch a perf ring");
 	return GPC_OK;
 }

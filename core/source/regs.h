@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#include "unwind/arch.h"
+
 /* For perf_event_attr.sample_regs_user. */
 extern const uint64_t gpc_regs_mask;
 
@@ -16,5 +18,8 @@ struct gpc_user_regs {
 
 /* values: one per bit of gpc_regs_mask, lowest bit first. */
 struct gpc_user_regs gpc_regs_pick(const uint64_t *values);
+
+/* The same as DWARF numbers them. */
+void gpc_regs_unwind(const uint64_t *values, struct gpc_unwind_regs *ret);
 
 #endif

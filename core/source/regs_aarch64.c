@@ -12,3 +12,12 @@ struct gpc_user_regs gpc_regs_pick(const uint64_t *values)
 				      .sp = values[PERF_REG_ARM64_SP],
 				      .fp = values[PERF_REG_ARM64_X29]};
 }
+
+void gpc_regs_unwind(const uint64_t *values, struct gpc_unwind_regs *ret)
+{
+	for (unsigned i = 0; i <= PERF_REG_ARM64_SP; i++)
+		ret->r[i] = values[i];
+	ret->pc = values[PERF_REG_ARM64_PC];
+	ret->valid = (UINT64_C(1) << (PERF_REG_ARM64_SP + 1)) - 1;
+	ret->is_exact = 1;
+}

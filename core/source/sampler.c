@@ -23,7 +23,9 @@
 #define SLACK_NS     (2 * GPC_MS_NS)     /* a CPU may publish a record so late */
 #define CPUS_NS      (2 * GPC_SECOND_NS) /* CPUs are counted so often */
 #define READERS_NS   (2 * GPC_SECOND_NS) /* a cut waits so long for readers */
+#define TABLES_NS    GPC_SECOND_NS       /* and for unwind tables */
 #define SYMBOL_BYTES (6u << 20)
+#define TABLE_BYTES  (8u << 20) /* of unwind tables */
 #define OPEN_FILES   512
 #define MEM_FILES    256
 #define KEEP_BYTES   (256u << 10) /* of an empty table */
@@ -44,39 +46,6 @@ static struct gpc_stream *stream_of(struct gpc_sampler *s, uint32_t ring)
 		if (s->streams.at[i].is_open && s->streams.at[i].ring == ring)
 			return &s->streams.at[i];
 	return NULL;
-}
-
-/* The process, and its thread when that is wanted. */
-static uint64_t row_key(struct gpc_sampler *s, const struct gpc_process *p, int32_t tid)
-{
-	if (!s->config.threads || tid <= 0 || p->pid <= 0)
-		return p->id;
-	gpc_threads_seen(&s->threads, p->id, p->pid, tid, s->window);
-	return gpc_key(p->id, tid);
-}
-
-static void count_sample(struct gpc_sampler *s, struct gpc_stream *st,
-			 const struct gpc_perf_record *r, const struct gpc_pulled *pulled)
-{
-	struct gpc_process *p;
-
-	gpc_table_at(s->table, r->time);
-	p = gpc_table_sampled(s->table, (int32_t)r->pid, s->window);
-
-	st->samples++;
-	s->window_samples++;
-	if (!p)
-		return;
-	gpc_place_sample(&s->place, p, r->sample.cgroup);
-	/* Numbers of names that are no more mean nothing. */
-	if (pulled && pulled->epoch != s->epoch)
-		pulled = NULL;
-	gpc_fold(s->table, p, &r->sample, pulled, &s->folded);
-	gpc_stacks_add(st->now, row_key(s, p, (int32_t)r->tid), s->folded.frames, s->folded.n, 1);
-	if (s->folded.has_jit && !p->has_jit && !p->is_kernel) {
-		p->has_jit = true;
-		gpc_opener_perf_map(s->opener, p);
-	}
 }
 
 static void count_lost(struct gpc_sampler *s, struct gpc_stream *st,
@@ -109,7 +78,7 @@ static void on_record(void *ctx, const struct gpc_perf_record *r, uint32_t ring,
 	switch (r->type) {
 	case PERF_RECORD_SAMPLE:
 		if (st)
-			count_sample(s, st, r, pulled);
+			gpc_sampler_count(s, (uint32_t)(st - s->streams.at), r, pulled);
 		break;
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:
@@ -148,10 +117,11 @@ static void drain(struct gpc_sampler *s, uint64_t until_ns)
 				       .raw = s->rawfile ? on_raw : NULL};
 
 	gpc_reader_drain(s->reader, until_ns, &v);
+	gpc_sampler_count_late(s, false);
 }
 
 /* True when there was news of processes. */
-static bool tick(struct gpc_sampler *s)
+static bool tick(struct gpc_sampler *s, bool *is_waiting)
 {
 	uint64_t now = gpc_now_ns();
 	uint64_t until = now - SLACK_NS;
@@ -165,6 +135,7 @@ static bool tick(struct gpc_sampler *s)
 		gpc_reader_follow_cpus(s->reader);
 		s->cpus_due_ns = now + CPUS_NS;
 	}
+	*is_waiting = s->late.n > 0;
 	return s->events != events;
 }
 
@@ -179,13 +150,14 @@ static void *run(void *arg)
 		/* While processes come and go the rings are read in batches, with
 		 * one wait for each: waking up costs more than reading. */
 		int n = is_busy ? poll(fds, 1, CALM_MS) : poll(fds, 2, TICK_MS);
-		bool has_news;
+		bool has_news, is_waiting;
 
 		if (n < 0 && errno != EINTR)
 			break;
-		has_news = tick(s);
-		/* What woke us may be younger than the slack: look once more. */
-		is_busy = is_busy ? has_news : n > 0;
+		has_news = tick(s, &is_waiting);
+		/* What woke us may be younger than the slack: look once more. Samples that
+		 * wait for tables are looked at as soon as these may be there. */
+		is_busy = is_waiting || (is_busy ? has_news : n > 0);
 	}
 	return NULL;
 }
@@ -202,6 +174,7 @@ static gpc_status build(struct gpc_sampler *s, struct gpc_err *err)
 	if (s->stop_fd < 0)
 		return gpc_err_sys(err, "eventfd");
 	gpc_try(gpc_images_new(&limits, s->log, &s->images, err));
+	gpc_try(gpc_unwind_tables_new(s->images, TABLE_BYTES, s->log, &s->native.tables, err));
 	gpc_try(gpc_kernel_syms_new("/proc/kallsyms", &s->kernel, err));
 	gpc_try(gpc_table_new("/proc", s->images, &needs, s->log, &s->table, err));
 	gpc_try(gpc_reader_new(s->log, &s->reader, err));
@@ -244,23 +217,26 @@ gpc_status gpc_sampler_new(const struct gpc_sampler_config *config, struct gpc_l
 bool gpc_sampler_free(struct gpc_sampler *s)
 {
 	uint64_t one = 1;
-	bool is_free = true;
+	bool is_free;
 
 	if (!s)
 		return true;
 	if (s->is_running && write(s->stop_fd, &one, sizeof one) == sizeof one)
 		pthread_join(s->thread, NULL);
 	gpc_opener_free(s->opener);
+	gpc_sampler_forget_late(s);
+	gpc_unwind_tables_stop(s->native.tables);
 	for (size_t i = 0; i < s->streams.n; i++) {
 		gpc_stacks_free(s->streams.at[i].now);
 		gpc_stacks_free(s->streams.at[i].aside);
 	}
 	vec_deinit(&s->streams);
 	gpc_reader_free(s->reader);
-	if (gpc_pulls_free(s->pulls))
+	is_free = gpc_pulls_free(s->pulls);
+	if (is_free) {
+		gpc_unwind_tables_free(s->native.tables);
 		gpc_mem_free(s->mem);
-	else
-		is_free = false;
+	}
 	gpc_table_free(s->table);
 	gpc_kernel_syms_free(s->kernel);
 	gpc_images_free(s->images);
@@ -318,21 +294,17 @@ static gpc_status open_one(struct gpc_sampler *s, const struct gpc_perf_request 
 	struct gpc_perf_request req = *wanted;
 
 	req.samples = true;
-	req.user_state = s->has_pull;
-	req.stack_bytes = s->pull_stack_bytes;
-	/* Readers are woken by each sample; nobody waits while there are none. */
-	if (req.user_state)
-		req.wake_bytes = 1;
+	gpc_sampler_ask_user_state(s, &req);
 	req.sideband = req.inherit = s->config.n_pids > 0;
 	gpc_try(gpc_perf_probe(&req, err));
 	autolock(&s->lock);
 	return gpc_reader_open(s->reader, &req, s->config.pids, s->config.n_pids, ret_ring, err);
 }
 
-static gpc_status add_stream(struct gpc_sampler *s, uint32_t ring, uint32_t *ret,
-			     struct gpc_err *err)
+static gpc_status add_stream(struct gpc_sampler *s, uint32_t ring, enum gpc_unwind_mode unwind,
+			     uint32_t *ret, struct gpc_err *err)
 {
-	struct gpc_stream st = {.ring = ring, .is_open = true};
+	struct gpc_stream st = {.ring = ring, .is_open = true, .unwind = unwind};
 	autolock(&s->lock);
 
 	if (gpc_stacks_new(s->config.stack_bytes, &st.now, err) < 0 ||
@@ -364,7 +336,8 @@ gpc_status gpc_sampler_open(struct gpc_sampler *s, const struct gpc_perf_request
 			continue;
 		}
 		*ret_index = i;
-		return add_stream(s, ring, ret_stream, err);
+		gpc_sampler_set_unwind(s, candidates[i].unwind);
+		return add_stream(s, ring, candidates[i].unwind, ret_stream, err);
 	}
 	return st;
 }
@@ -430,14 +403,32 @@ static void wait_for_readers(struct gpc_sampler *s, uint64_t end_ns)
 	} while (is_behind && gpc_now_ns() < until);
 }
 
+/* Until the samples that are to be unwound with tables still being built are. */
+static void wait_for_tables(struct gpc_sampler *s, uint64_t end_ns)
+{
+	uint64_t until = gpc_now_ns() + TABLES_NS;
+	bool is_waiting;
+
+	do {
+		pthread_mutex_lock(&s->lock);
+		drain(s, end_ns);
+		is_waiting = s->late.n > 0;
+		pthread_mutex_unlock(&s->lock);
+		if (is_waiting)
+			usleep(2000);
+	} while (is_waiting && gpc_now_ns() < until);
+}
+
 void gpc_sampler_cut(struct gpc_sampler *s, uint64_t end_ns, uint64_t next_end_ns,
 		     struct gpc_names *names)
 {
 	wait_until(end_ns + SLACK_NS);
 	wait_for_readers(s, end_ns);
+	wait_for_tables(s, end_ns);
 	autolock(&s->lock);
 
 	drain(s, end_ns);
+	gpc_sampler_count_late(s, true);
 	gpc_pulls_set_names(s->pulls, names);
 	s->epoch = gpc_names_epoch(names);
 	for (size_t i = 0; i < s->streams.n; i++) {
@@ -509,6 +500,7 @@ void gpc_sampler_trim(struct gpc_sampler *s, uint64_t end_ns)
 	gpc_threads_trim(&s->threads, s->window);
 	if (find_used_images(s, &used))
 		gpc_images_trim(s->images, keep_image, &used);
+	gpc_unwind_tables_trim(s->native.tables);
 	gpc_u64map_deinit(&used);
 }
 

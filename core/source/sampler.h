@@ -17,6 +17,7 @@
 #include "proc/table.h"
 #include "profile/stacks.h"
 #include "source/events.h"
+#include "source/native.h"
 #include "source/pull.h"
 #include "source/pull_thread.h"
 #include "sym/images.h"
@@ -107,6 +108,9 @@ struct gpc_reader_facts {
 	uint64_t cpu_ns;            /* of the readers that live */
 };
 void gpc_sampler_reader_facts(struct gpc_sampler *s, struct gpc_reader_facts *ret);
+/* How unwinding by call frame information went, since the start. */
+void gpc_sampler_unwinding(struct gpc_sampler *s, struct gpc_native_stats *ret,
+			   struct gpc_unwind_tables_stats *tables);
 /* Waits until the files asked for so far have been opened, or the time is over. */
 void gpc_sampler_settle(struct gpc_sampler *s, uint64_t timeout_ns);
 /* The name of a thread that was sampled, copied; "": not known. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of a sampler, for sampler.c (life, streams, windows) and
- * sampler_pull.c (readers). */
+ * sampler_count.c (samples), sampler_pull.c (readers). */
 #ifndef GPC_SOURCE_SAMPLER_IMPL_H
 #define GPC_SOURCE_SAMPLER_IMPL_H
 
@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "proc/opener.h"
 #include "source/fold.h"
+#include "source/native.h"
 #include "source/place.h"
 #include "source/rawfile.h"
 #include "source/reader.h"
@@ -18,8 +19,20 @@
 struct gpc_stream {
 	uint32_t ring; /* the reader's number for it */
 	bool is_open;
+	enum gpc_unwind_mode unwind;
 	uint64_t samples, lost, throttled;
 	struct gpc_stacks *now, *aside;
+};
+
+/* A sample that waits for unwind tables, with all it needs of its moment. */
+struct gpc_late_sample {
+	uint32_t stream;
+	uint64_t process, key; /* see gpc_key */
+	uint64_t since_ns;
+	struct gpc_space *space;
+	struct gpc_perf_sample sample;
+	uint8_t *bytes; /* what sample points into */
+	size_t n;
 };
 
 struct gpc_sampler {
@@ -40,6 +53,11 @@ struct gpc_sampler {
 	uint64_t events; /* of processes, ever */
 	bool kernel_changed, has_sideband;
 	struct gpc_folded folded;
+	struct gpc_native native;
+	struct gpc_pulled unwound;
+	vec(struct gpc_late_sample) late;
+	size_t late_bytes;
+	uint64_t late_turn; /* gpc_unwind_tables_turn when they were looked at */
 	struct gpc_place place;
 	struct gpc_threads threads; /* empty unless the config asks for them */
 	int proc_fd;
@@ -57,8 +75,20 @@ struct gpc_sampler {
 	bool is_running;
 };
 
+/* sampler_count.c; locked */
+void gpc_sampler_count(struct gpc_sampler *s, uint32_t stream, const struct gpc_perf_record *r,
+		       const struct gpc_pulled *pulled);
+/* Counts those that waited, as far as their tables are there; all: the others too,
+ * by what there is. */
+void gpc_sampler_count_late(struct gpc_sampler *s, bool all);
+void gpc_sampler_forget_late(struct gpc_sampler *s);
+
 /* sampler_pull.c; locked */
+/* What a stream must carry for unwinding and for pull. */
+void gpc_sampler_ask_user_state(const struct gpc_sampler *s, struct gpc_perf_request *req);
 void gpc_sampler_check_pull(struct gpc_sampler *s);
+/* Processes that are pulled are unwound so too. Not locked. */
+void gpc_sampler_set_unwind(struct gpc_sampler *s, enum gpc_unwind_mode mode);
 
 /* sampler_needs.c: what the process table and the opener call. */
 struct gpc_table_needs gpc_sampler_needs(struct gpc_sampler *s);

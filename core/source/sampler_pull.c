@@ -30,6 +30,26 @@ static void start_readers(struct gpc_sampler *s)
 /* The kernel's bound (perf_event_attr.sample_stack_user). */
 #define STACK_MAX 65528
 
+void gpc_sampler_ask_user_state(const struct gpc_sampler *s, struct gpc_perf_request *req)
+{
+	bool has_dwarf = req->unwind != GPC_UNWIND_FP;
+
+	if (!has_dwarf)
+		req->stack_bytes = 0;
+	if (req->stack_bytes > STACK_MAX)
+		req->stack_bytes = STACK_MAX;
+	req->user_state = s->has_pull || has_dwarf;
+	req->pulled = s->has_pull;
+	/* Collectors that pull are given the kernel's chain. */
+	req->no_user_chain = req->unwind == GPC_UNWIND_DWARF && !s->has_pull;
+	if (!s->has_pull)
+		return;
+	if (req->stack_bytes < s->pull_stack_bytes)
+		req->stack_bytes = s->pull_stack_bytes;
+	/* Readers are woken by each sample; nobody waits while there are none. */
+	req->wake_bytes = 1;
+}
+
 void gpc_sampler_set_pull(struct gpc_sampler *s, uint32_t stack_bytes, struct gpc_names *names)
 {
 	autolock(&s->lock);
@@ -52,12 +72,27 @@ void gpc_sampler_pull_changed(struct gpc_sampler *s)
 	s->is_pulling = is_wanted && s->has_pull;
 }
 
+void gpc_sampler_set_unwind(struct gpc_sampler *s, enum gpc_unwind_mode mode)
+{
+	gpc_pulls_set_unwind(s->pulls, s->native.tables, mode);
+}
+
+/* Locked. */
+static const struct gpc_space *space_of(void *ctx, uint64_t target)
+{
+	struct gpc_sampler *s = ctx;
+	struct gpc_process *p = gpc_table_by_id(s->table, target);
+
+	return p ? gpc_table_space(s->table, p) : NULL;
+}
+
 void gpc_sampler_check_pull(struct gpc_sampler *s)
 {
 	if (!s->is_pulling)
 		return;
 	gpc_reader_check_pull(s->reader);
 	gpc_pulls_chores(s->pulls);
+	gpc_pulls_follow_code(s->pulls, space_of, s);
 }
 
 struct gpc_pulls *gpc_sampler_pulls(struct gpc_sampler *s)

@@ -283,11 +283,14 @@ static uint64_t plain(struct run *run, uint64_t process, uint64_t address)
 static uint64_t resolve(struct run *run, uint64_t process, uint64_t raw)
 {
 	bool is_plain = (raw & GPC_RAW_KIND) == 0;
+	struct text cut = {.function = "[truncated]", .module = "", .suffix = ""};
 	struct gpc_u64map *cache = is_plain ? &run->own : &run->shared;
 	uint64_t known, frame;
 
 	if ((raw & GPC_FRAME_MASK) == GPC_FRAME_TAG)
 		return raw; /* named by the collector already */
+	if (raw == GPC_RAW_CUT && !run->y->is_foreign)
+		return intern(run, &cut);
 	if (run->y->is_foreign && !is_plain && (raw & GPC_RAW_KIND) != GPC_RAW_KERNEL)
 		return run->unknown; /* no address on any machine */
 	if (is_plain)

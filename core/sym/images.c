@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sym/images.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -381,6 +382,22 @@ const char *gpc_images_path(struct gpc_images *images, uint32_t image)
 	const struct gpc_image *found = by_number(images, image);
 
 	return found ? found->path : NULL;
+}
+
+gpc_status gpc_images_file(struct gpc_images *images, uint32_t image, int *ret, struct gpc_err *err)
+{
+	autolock(&images->lock);
+	struct gpc_image *found = by_number(images, image);
+	int fd;
+
+	if (!found || found->fd < 0)
+		return gpc_err_set(err, GPC_E_GONE, "its file is not open");
+	fd = fcntl(found->fd, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0)
+		return gpc_err_sys(err, "dup");
+	mark_used(images, found);
+	*ret = fd;
+	return GPC_OK;
 }
 
 void gpc_images_build_id(struct gpc_images *images, uint32_t image, char ret[GPC_BUILD_ID_TEXT])

@@ -68,6 +68,10 @@ uint32_t gpc_images_add(struct gpc_images *images, const struct gpc_image_key *k
 /* Base name of path, for "(libfoo.so)"; full path as the first process saw it. */
 const char *gpc_images_path(struct gpc_images *images, uint32_t image);
 
+/* A new descriptor of its file, which is the caller's. GPC_E_GONE: it has none. */
+gpc_status gpc_images_file(struct gpc_images *images, uint32_t image, int *ret,
+			   struct gpc_err *err);
+
 /* As hexadecimal text, from the kernel or the file; "" when neither tells. */
 #define GPC_BUILD_ID_TEXT (2 * GPC_BUILD_ID_MAX + 1)
 void gpc_images_build_id(struct gpc_images *images, uint32_t image, char ret[GPC_BUILD_ID_TEXT]);

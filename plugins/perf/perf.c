@@ -8,7 +8,7 @@
 
 #include "events.h"
 
-enum { MODE_FP, MODE_DWARF, MODE_SMART };
+enum { MODE_FP, MODE_DWARF, MODE_SMART }; /* in the order of GPC_UNWIND_BY_ */
 enum { EVENT_CPU = 1, EVENT_CUSTOM };
 
 struct options {
@@ -66,7 +66,8 @@ static gpc_status perf_probe(void *self)
 }
 
 /* Cycles tell most about where time goes; virtual machines often have none. */
-static uint32_t cpu_candidates(const struct gpc_session *s, struct gpc_source_event *ret)
+static uint32_t cpu_candidates(const struct perf *p, const struct gpc_session *s,
+			       struct gpc_source_event *ret)
 {
 	static const char *const names[] = {"cycles", "cpu-clock", "task-clock"};
 	uint32_t n = 0;
@@ -75,7 +76,10 @@ static uint32_t cpu_candidates(const struct gpc_session *s, struct gpc_source_ev
 		ret[n] = (struct gpc_source_event){.struct_size = sizeof *ret,
 						   .event = EVENT_CPU,
 						   .rate = s->hz,
-						   .name = names[n]};
+						   .name = names[n],
+						   .unwind = (uint32_t)p->options->mode,
+						   .stack_bytes =
+							   (uint32_t)p->options->dwarf_stack_size};
 		gpc_perf_event_find(names[n], &ret[n].type, &ret[n].config);
 	}
 	return n;
@@ -90,7 +94,9 @@ static uint32_t custom_candidate(const struct perf *p, const struct gpc_session 
 					 .event = EVENT_CUSTOM,
 					 .flags = period ? GPC_SOURCE_PERIOD : 0,
 					 .rate = period ? (uint64_t)period : s->hz,
-					 .name = p->options->event};
+					 .name = p->options->event,
+					 .unwind = (uint32_t)p->options->mode,
+					 .stack_bytes = (uint32_t)p->options->dwarf_stack_size};
 	gpc_perf_event_find(p->options->event, &ret->type, &ret->config);
 	return 1;
 }
@@ -99,11 +105,6 @@ static void explain_options(const struct perf *p)
 {
 	const struct gpc_host *h = p->host;
 
-	if (p->options->mode != MODE_FP)
-		gpc_host_logf(h, GPC_WARN,
-			      "--perf-mode=%s: this version unwinds by frame pointers only; stacks "
-			      "of programs built without them are short",
-			      p->options->mode == MODE_DWARF ? "dwarf" : "smart");
 	if (p->options->use_cgroups)
 		gpc_host_logf(h, GPC_WARN,
 			      "--perf-use-cgroups: this version samples the whole machine");
@@ -114,19 +115,21 @@ static void explain_options(const struct perf *p)
 
 static gpc_status perf_start(void *self, const struct gpc_session *s)
 {
+	static const char *const modes[] = {
+		[MODE_FP] = "fp", [MODE_DWARF] = "dwarf", [MODE_SMART] = "smart"};
 	struct perf *p = self;
 	struct gpc_source_event candidates[3];
 	struct gpc_source_stats stats = {.struct_size = sizeof stats};
 	uint32_t n = p->options->event ? custom_candidate(p, s, candidates)
-				       : cpu_candidates(s, candidates);
+				       : cpu_candidates(p, s, candidates);
 	gpc_status st = p->api->open(p->host, candidates, n, &p->source);
 
 	if (st < 0)
 		return st;
 	explain_options(p);
 	p->api->stats(p->source, &stats);
-	gpc_host_logf(p->host, GPC_INFO, "Starting perf (fp mode) with event %s%s",
-		      candidates[stats.opened].name,
+	gpc_host_logf(p->host, GPC_INFO, "Starting perf (%s mode) with event %s%s",
+		      modes[p->options->mode], candidates[stats.opened].name,
 		      stats.opened && !p->options->event ? " (no hardware counter here)" : "");
 	return GPC_OK;
 }
@@ -145,7 +148,7 @@ static void perf_stop(void *self)
 	.offset = offsetof(struct options, member)
 
 static const struct gpc_option options[] = {
-	{OPT("mode", GPC_OPT_CHOICE, mode), .fallback = "fp", .flags = GPC_OPT_MODE,
+	{OPT("mode", GPC_OPT_CHOICE, mode), .fallback = "smart", .flags = GPC_OPT_MODE,
 	 .choices = "fp|dwarf|smart|disabled|none", .dest = "perf_mode",
 	 .help = "How native stacks are unwound; disabled: no perf at all."},
 	{OPT("no-perf", GPC_OPT_CHOICE, mode), .implied = "disabled",

@@ -32,8 +32,8 @@ class Tools:
         self.folder = folder
         self.built = {}
 
-    def run(self, *args):
-        done = subprocess.run([str(a) for a in args], capture_output=True, text=True)
+    def run(self, *args, env=None):
+        done = subprocess.run([str(a) for a in args], capture_output=True, text=True, env=env)
         assert done.returncode == 0, f"{args}: {done.stderr}"
         return done.stdout
 
@@ -43,7 +43,10 @@ class Tools:
         assert self.built.setdefault(name, (source, flags)) == (source, flags)
         if path.exists():
             return path
-        if source.endswith(".rs"):
+        if source.endswith(".go"):
+            env = {**os.environ, "HOME": str(self.folder), "GOFLAGS": "", "GO111MODULE": "off"}
+            self.run("/usr/bin/go", "build", *flags, "-o", path, SOURCES / source, env=env)
+        elif source.endswith(".rs"):
             self.run("/usr/bin/rustc", "-C", "force-frame-pointers=yes", "-C", "opt-level=2",
                      *flags, "-o", path, SOURCES / source)
         else:

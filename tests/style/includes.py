@@ -7,7 +7,7 @@ import re
 import tree
 
 # Layers of one rank do not know each other.
-RANK = {"base": 0, "config": 1, "elf": 1, "sym": 2, "proc": 3, "profile": 4,
+RANK = {"base": 0, "config": 1, "elf": 1, "sym": 2, "proc": 3, "unwind": 3, "profile": 4,
         "encode": 5, "decode": 6, "plugin": 5, "source": 5, "sink": 5, "health": 5, "containers": 5,
         "program": 1}  # a user of the library: it may share core/base
 TOP = 7  # files of core/ itself

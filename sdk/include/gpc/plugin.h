@@ -518,6 +518,11 @@ enum {
 	GPC_SOURCE_PERIOD = 1u << 0,   /* rate is a period of the event, not Hz */
 	GPC_SOURCE_NO_KERNEL = 1u << 1 /* leave the kernel's part out */
 };
+enum {                      /* how the user part of a stack is found */
+       GPC_UNWIND_BY_FP,    /* by the kernel, along frame pointers */
+       GPC_UNWIND_BY_DWARF, /* by call frame information, over a copy of the stack */
+       GPC_UNWIND_BY_BOTH   /* of the two the complete one, then the deeper */
+};
 struct gpc_source_event {
 	uint32_t struct_size;
 	uint16_t event;   /* gpc_event.id its samples count under */
@@ -525,8 +530,10 @@ struct gpc_source_event {
 	uint32_t type;    /* perf_event_attr.type */
 	uint32_t precise; /* perf_event_attr.precise_ip, 0..3 */
 	uint64_t config, config1, config2;
-	uint64_t rate;    /* Hz per CPU, or the period */
-	const char *name; /* for messages */
+	uint64_t rate;        /* Hz per CPU, or the period */
+	const char *name;     /* for messages */
+	uint32_t unwind;      /* GPC_UNWIND_BY_ */
+	uint32_t stack_bytes; /* of the stack to copy, unless BY_FP; at most 65528 */
 };
 struct gpc_source_stats { /* since open */
 	uint32_t struct_size;
@@ -684,8 +691,9 @@ struct gpc_pull_api { /* gpc.pull/1, of the host */
 
 struct gpc_native_unwind_api { /* gpc.native-unwind/1, of the host */
 	uint32_t struct_size, reserved;
-	/* [reader] One frame up from state by the core's native unwinder (frame
-	 * pointers). GPC_E_CORRUPT: there is no plausible caller. */
+	/* [reader] One frame up from state by the core's native unwinder (call frame
+	 * information where the code has it, else frame pointers). GPC_E_CORRUPT: there is no
+	 * plausible caller. */
 	gpc_status (*up)(const struct gpc_host *h, const struct gpc_target *t,
 			 const struct gpc_pull_sample *s, struct gpc_step_state *state);
 };

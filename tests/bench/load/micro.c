@@ -129,7 +129,7 @@ static struct gpc_process *step_folded(struct bench *b, unsigned s)
 
 	decode(b, s, &r);
 	p = gpc_table_sampled(b->table, (int32_t)r.pid, 1);
-	gpc_fold(b->table, p, &r.sample, &b->folded);
+	gpc_fold(b->table, p, NULL, &r.sample, NULL, &b->folded);
 	if (b->folded.n != DEPTH || b->folded.has_jit)
 		abort();
 	return p;

@@ -32,7 +32,6 @@ static int begin(void **state)
 	assert_true(gpc_module_entry_file()->options_bytes == sizeof f->files);
 	assert_ok(f, gpc_options_add(f->o, "file", "Files", gpc_module_entry_file()->options,
 				     &f->files, &f->err));
-	f->perf.mode = "fp";
 	*state = f;
 	return 0;
 }
@@ -227,10 +226,6 @@ static void perf_limits_hold(void **state)
 	f->perf.dwarf_stack_size = 65529;
 	assert_refused(f, check(f, "-o x"), "--perf-dwarf-stack-size", "65529", "65528");
 	f->perf.dwarf_stack_size = 0;
-	f->perf.mode = "smart";
-	assert_ok(f, check(f, "-o x -f 100"));
-	assert_refused(f, check(f, "-o x -f 101"), "101", "--perf-mode=smart", "at most 100");
-	f->perf.mode = NULL;
 	f->perf.event_period = 5;
 	assert_ok(f, check(f, "-o x"));
 	assert_refused(f, check(f, "-o x -f 11"), "--perf-event-period");

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source/native.h"
+
+#include "base/clock.h"
+#include "source/frames.h"
+#include "source/regs.h"
+
+#define HELD (sizeof(((struct gpc_native *)0)->held) / sizeof(((struct gpc_native *)0)->held[0]))
+
+static enum gpc_code_state hold(struct gpc_native *n, uint32_t image,
+				const struct gpc_unwind_table **ret)
+{
+	size_t i = image % HELD;
+	enum gpc_code_state state;
+
+	if (n->held[i].image == image) {
+		*ret = n->held[i].table;
+		return GPC_CODE_KNOWN;
+	}
+	state = gpc_unwind_tables_get(n->tables, image, ret);
+	if (state != GPC_CODE_KNOWN)
+		return state;
+	if (n->held[i].image)
+		gpc_unwind_tables_put(n->tables, n->held[i].image);
+	n->held[i].image = image;
+	n->held[i].table = *ret;
+	return state;
+}
+
+void gpc_native_rest(struct gpc_native *n)
+{
+	for (size_t i = 0; i < HELD; i++) {
+		if (n->held[i].image)
+			gpc_unwind_tables_put(n->tables, n->held[i].image);
+		n->held[i].image = 0;
+	}
+}
+
+enum gpc_code_state gpc_native_find(void *ctx, uint64_t address, struct gpc_code *ret)
+{
+	struct gpc_native_look *l = ctx;
+	const struct gpc_area *a = l->last;
+	enum gpc_code_state state;
+	uint32_t image;
+
+	if (!a || address < a->start || address >= a->end)
+		a = l->last = gpc_space_find(l->space, address);
+	if (!a)
+		return GPC_CODE_NOWHERE;
+	image = a->kind == GPC_AREA_VDSO ? GPC_UNWIND_VDSO : a->image;
+	if (a->kind == GPC_AREA_ANON || !image)
+		return GPC_CODE_PLAIN;
+	state = hold(l->n, image, &ret->table);
+	if (state == GPC_CODE_WAITING && l->is_last)
+		return GPC_CODE_PLAIN;
+	if (state == GPC_CODE_KNOWN &&
+	    !gpc_unwind_table_vaddr(ret->table, address - a->start + a->offset, &ret->vaddr))
+		return GPC_CODE_PLAIN;
+	return state;
+}
+
+/* ---- the kernel's chain ----------------------------------------------------------- */
+
+struct stack {
+	uint32_t n;
+	bool is_complete;
+	uint64_t *frames;
+};
+
+/* Does the frame at this place have no caller, by its table? */
+static bool is_root(struct gpc_native_look *l, uint64_t place)
+{
+	struct gpc_code code = {0};
+	const struct gpc_packed_rule *rule;
+
+	if (gpc_native_find(l, place, &code) != GPC_CODE_KNOWN)
+		return false;
+	rule = gpc_unwind_table_find(code.table, code.vaddr);
+	for (uint32_t i = 0; rule && i < rule->n; i++)
+		if (gpc_rule_reg(rule->reg[i]) == rule->ra)
+			return gpc_rule_kind(rule->reg[i]) == GPC_RULE_UNDEFINED;
+	return false;
+}
+
+/* Its user part, as far as it lies in code. */
+static void take_chain(struct gpc_native_look *l, const struct gpc_perf_sample *s,
+		       struct stack *ret)
+{
+	bool is_user = false;
+	uint32_t i = 0;
+
+	ret->n = 0;
+	for (; i < s->n_ips && ret->n < GPC_PULLED_MAX; i++) {
+		uint64_t ip = s->ips[i];
+		struct gpc_code code;
+
+		if (ip >= (uint64_t)PERF_CONTEXT_MAX) {
+			is_user = ip == (uint64_t)PERF_CONTEXT_USER;
+			continue;
+		}
+		if (!is_user)
+			continue;
+		if (ret->n && (!ip || gpc_native_find(l, ip - 1, &code) == GPC_CODE_NOWHERE))
+			break;
+		ret->frames[ret->n] = ret->n ? ip - 1 : ip;
+		ret->n++;
+	}
+	ret->is_complete = i == s->n_ips && ret->n > 1 && is_root(l, ret->frames[ret->n - 1]);
+}
+
+/* ---- both ------------------------------------------------------------------------- */
+
+static bool is_better(const struct stack *a, const struct stack *b)
+{
+	if (a->is_complete != b->is_complete)
+		return a->is_complete;
+	return a->n > b->n;
+}
+
+static void end(struct gpc_native *n, const struct stack *s, struct gpc_pulled *ret)
+{
+	uint32_t room = GPC_PULLED_MAX;
+
+	ret->n = s->n < room ? s->n : room;
+	if (s->frames != ret->frames)
+		memcpy(ret->frames, s->frames, ret->n * sizeof *ret->frames);
+	if (s->is_complete) {
+		n->stats.complete++;
+		return;
+	}
+	if (ret->n == room)
+		ret->n--;
+	ret->frames[ret->n++] = GPC_RAW_CUT;
+}
+
+enum gpc_native_answer gpc_native_unwind(struct gpc_native *n, const struct gpc_space *space,
+					 const struct gpc_perf_sample *s, enum gpc_unwind_mode mode,
+					 bool is_last, struct gpc_pulled *ret)
+{
+	struct gpc_native_look l = {.n = n, .space = space, .is_last = is_last};
+	struct gpc_unwind_view v = {.arch = gpc_unwind_arch_here(),
+				    .find = gpc_native_find,
+				    .ctx = &l};
+	struct gpc_unwind_regs regs;
+	enum gpc_unwind_result result;
+	uint64_t chain_frames[GPC_PULLED_MAX], begin;
+	struct stack mine = {.frames = ret->frames}, chain = {.frames = chain_frames};
+
+	/* Of a process that is gone before its mappings were read nothing is known. */
+	if (mode == GPC_UNWIND_FP || !s->n_regs || !space->n)
+		return GPC_NATIVE_CHAIN;
+	begin = gpc_now_ns();
+	gpc_regs_unwind(s->regs, &regs);
+	v.mem.start = regs.r[v.arch->sp];
+	v.mem.bytes = s->stack;
+	v.mem.n = s->stack_bytes;
+	result = gpc_unwind_walk(&v, &regs, mine.frames, GPC_PULLED_MAX, &mine.n);
+	if (result == GPC_UNWIND_WAITING)
+		return GPC_NATIVE_LATER;
+	mine.is_complete = result == GPC_UNWIND_END;
+	n->stats.samples++;
+	n->stats.frames += mine.n;
+	n->stats.cut_short += result == GPC_UNWIND_SHORT;
+	if (mode == GPC_UNWIND_SMART)
+		take_chain(&l, s, &chain);
+	n->stats.unwind_ns += gpc_now_ns() - begin;
+	n->stats.chains += is_better(&chain, &mine);
+	end(n, is_better(&chain, &mine) ? &chain : &mine, ret);
+	return GPC_NATIVE_DONE;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The user part of a sample's stack from its registers and the copy of its stack:
+ * by the tables of the images that its code is in, and where that is asked for
+ * compared with the kernel's chain of frame pointers. Not thread-safe: under the
+ * owner's lock. */
+#ifndef GPC_SOURCE_NATIVE_H
+#define GPC_SOURCE_NATIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proc/space.h"
+#include "source/decode.h"
+#include "source/slot.h"
+#include "unwind/tables.h"
+
+enum gpc_unwind_mode {
+	GPC_UNWIND_FP,    /* the kernel's chain */
+	GPC_UNWIND_DWARF, /* call frame information */
+	GPC_UNWIND_SMART, /* of the two the complete one, then the deeper */
+};
+
+struct gpc_native_stats {           /* since the beginning */
+	uint64_t samples;           /* that were unwound */
+	uint64_t complete;          /* ended at a root */
+	uint64_t cut_short;         /* ended with the copy of the stack */
+	uint64_t chains;            /* smart: the kernel's chain was better */
+	uint64_t frames, unwind_ns; /* of those found by us */
+};
+
+struct gpc_native {
+	struct gpc_unwind_tables *tables; /* borrowed */
+	struct gpc_native_stats stats;
+	/* Tables in use since gpc_native_rest. */
+	struct {
+		uint32_t image; /* 0: none */
+		const struct gpc_unwind_table *table;
+	} held[16];
+};
+
+/* Looks addresses of one process up; for struct gpc_unwind_view. */
+struct gpc_native_look {
+	struct gpc_native *n;
+	const struct gpc_space *space;
+	const struct gpc_area *last; /* neighbours in a stack are often in one file */
+	bool is_last;                /* what a table may come for has none */
+};
+enum gpc_code_state gpc_native_find(void *look, uint64_t address, struct gpc_code *ret);
+
+enum gpc_native_answer {
+	GPC_NATIVE_CHAIN, /* the sample's own chain is all there is */
+	GPC_NATIVE_DONE,  /* ret is the user part */
+	GPC_NATIVE_LATER, /* tables are being built */
+};
+
+/* space: the process's mappings when the sample was taken. is_last: do without the
+ * tables that are not there. Where the root was not reached the last frame is
+ * GPC_RAW_CUT. ret->epoch is left alone. */
+enum gpc_native_answer gpc_native_unwind(struct gpc_native *n, const struct gpc_space *space,
+					 const struct gpc_perf_sample *s, enum gpc_unwind_mode mode,
+					 bool is_last, struct gpc_pulled *ret);
+/* When a batch is done: tables are given back. */
+void gpc_native_rest(struct gpc_native *n);
+
+#endif

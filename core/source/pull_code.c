@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Native frames of pulled processes. Readers look mappings up in a copy of their own,
+ * because the process table is locked for the length of a drain. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "source/pull_impl.h"
+#include "source/regs.h"
+
+void gpc_pull_code_put(struct gpc_pull_code *code)
+{
+	if (code && !__atomic_sub_fetch(&code->refs, 1, __ATOMIC_ACQ_REL))
+		free(code);
+}
+
+static struct gpc_pull_code *get_code(struct gpc_puller *t)
+{
+	autolock(&t->lock);
+
+	if (t->code)
+		__atomic_add_fetch(&t->code->refs, 1, __ATOMIC_RELAXED);
+	return t->code;
+}
+
+void gpc_pulls_set_unwind(struct gpc_pulls *p, struct gpc_unwind_tables *tables,
+			  enum gpc_unwind_mode mode)
+{
+	if (mode == GPC_UNWIND_FP)
+		return;
+	__atomic_store_n(&p->unwind, mode, __ATOMIC_RELAXED);
+	__atomic_store_n(&p->tables, tables, __ATOMIC_RELEASE);
+}
+
+/* ---- following mappings: the source's thread ----------------------------------- */
+
+static bool is_same(const struct gpc_pull_code *code, const struct gpc_space *space)
+{
+	return code && code->space.n == space->n &&
+	       (!space->n ||
+		memcmp(code->areas, space->areas, space->n * sizeof *space->areas) == 0);
+}
+
+static struct gpc_pull_code *new_code(const struct gpc_space *space)
+{
+	size_t n = space->n * sizeof *space->areas;
+	struct gpc_pull_code *code = malloc(sizeof *code + n);
+
+	if (!code)
+		return NULL;
+	if (n)
+		memcpy(code->areas, space->areas, n);
+	code->refs = 1;
+	code->space = (struct gpc_space){.refs = 1, .n = space->n, .areas = code->areas};
+	return code;
+}
+
+/* Only this thread replaces it, so that it may look without the lock. */
+static void follow(struct gpc_puller *t, const struct gpc_space *space)
+{
+	struct gpc_pull_code *old = t->code, *code;
+
+	if (!space || is_same(old, space))
+		return;
+	code = new_code(space);
+	if (!code)
+		return;
+	pthread_mutex_lock(&t->lock);
+	t->code = code;
+	pthread_mutex_unlock(&t->lock);
+	gpc_pull_code_put(old);
+}
+
+void gpc_pulls_follow_code(struct gpc_pulls *p,
+			   const struct gpc_space *(*space)(void *ctx, uint64_t target), void *ctx)
+{
+	vec(struct gpc_puller *) all = {0};
+
+	if (!__atomic_load_n(&p->tables, __ATOMIC_ACQUIRE))
+		return;
+	pthread_mutex_lock(&p->lock);
+	for (size_t i = 0; i < p->by_pid.room; i++) {
+		struct gpc_puller *t =
+			p->by_pid.slots[i].value
+				? (struct gpc_puller *)(uintptr_t)(p->by_pid.slots[i].value - 1)
+				: NULL;
+
+		for (; t; t = t->next)
+			if (vec_push(&all, t))
+				__atomic_add_fetch(&t->refs, 1, __ATOMIC_RELAXED);
+	}
+	pthread_mutex_unlock(&p->lock);
+	for (size_t i = 0; i < all.n; i++) {
+		follow(all.at[i], space(ctx, all.at[i]->target));
+		gpc_puller_put(all.at[i]);
+	}
+	vec_deinit(&all);
+}
+
+/* ---- unwinding: readers ---------------------------------------------------------- */
+
+static bool read_more(void *ctx, uint64_t addr, void *buf, uint32_t n)
+{
+	return gpc_unwind_read(ctx, addr, buf, n);
+}
+
+bool gpc_pull_native_begin(struct gpc_pull_native *n, struct gpc_pulls *p, struct gpc_puller *t,
+			   const struct gpc_pull_sample *sample)
+{
+	struct gpc_unwind_tables *tables = __atomic_load_n(&p->tables, __ATOMIC_ACQUIRE);
+
+	n->code = tables && t ? get_code(t) : NULL;
+	if (!n->code)
+		return false;
+	n->native = (struct gpc_native){.tables = tables};
+	n->look = (struct gpc_native_look){.n = &n->native,
+					   .space = &n->code->space,
+					   .is_last = true};
+	n->memory = (struct gpc_unwind_source){p->mem, t->target, sample};
+	n->view = (struct gpc_unwind_view){.arch = gpc_unwind_arch_here(),
+					   .find = gpc_native_find,
+					   .ctx = &n->look,
+					   .mem = {.more = read_more, .ctx = &n->memory}};
+	return true;
+}
+
+void gpc_pull_native_end(struct gpc_pull_native *n)
+{
+	if (!n->code)
+		return;
+	gpc_native_rest(&n->native);
+	gpc_pull_code_put(n->code);
+	n->code = NULL;
+}
+
+bool gpc_pull_native_up(struct gpc_pull_native *n, struct gpc_unwind_regs *regs, uint64_t *place)
+{
+	return gpc_unwind_step(&n->view, regs, place) == GPC_UNWIND_UP;
+}
+
+/* ---- gpc.native-unwind/1 ----------------------------------------------------------- */
+
+static struct gpc_puller *puller_of(struct gpc_pulls *p, const struct gpc_target *target)
+{
+	uint64_t value;
+	struct gpc_puller *t = NULL;
+	autolock(&p->lock);
+
+	if (gpc_u64map_get(&p->by_pid, (uint32_t)target->pid, &value))
+		t = (struct gpc_puller *)(uintptr_t)value;
+	while (t && t->target != target->id)
+		t = t->next;
+	if (t)
+		__atomic_add_fetch(&t->refs, 1, __ATOMIC_RELAXED);
+	return t;
+}
+
+/* The sample's own frame has all registers, others those that state tells. */
+static struct gpc_unwind_regs regs_of(const struct gpc_pull_sample *s,
+				      const struct gpc_step_state *state)
+{
+	const struct gpc_unwind_arch *arch = gpc_unwind_arch_here();
+	struct gpc_unwind_regs regs = {.pc = state->pc, .is_exact = state->is_leaf != 0};
+
+	if (s && s->regs && state->is_leaf && state->pc == s->pc && state->sp == s->sp) {
+		gpc_regs_unwind(s->regs, &regs);
+		return regs;
+	}
+	regs.r[arch->sp] = state->sp;
+	regs.r[arch->fp] = state->fp;
+	regs.valid = UINT64_C(1) << arch->sp | UINT64_C(1) << arch->fp;
+	return regs;
+}
+
+static bool up_by_tables(struct gpc_pull_native *n, const struct gpc_pull_sample *s,
+			 struct gpc_step_state *state)
+{
+	const struct gpc_unwind_arch *arch = n->view.arch;
+	struct gpc_unwind_regs regs = regs_of(s, state);
+	uint64_t place;
+
+	if (!gpc_pull_native_up(n, &regs, &place))
+		return false;
+	state->pc = regs.pc;
+	state->sp = regs.r[arch->sp];
+	/* Not known is as good as none. */
+	state->fp = regs.valid >> arch->fp & 1 ? regs.r[arch->fp] : 0;
+	state->is_leaf = regs.is_exact;
+	return true;
+}
+
+bool gpc_pulls_up(struct gpc_pulls *p, const struct gpc_target *target,
+		  const struct gpc_pull_sample *sample, struct gpc_step_state *state)
+{
+	struct gpc_puller *t = puller_of(p, target);
+	struct gpc_pull_native n;
+	bool is_up;
+
+	if (gpc_pull_native_begin(&n, p, t, sample)) {
+		is_up = up_by_tables(&n, sample, state);
+	} else {
+		struct gpc_unwind_source src = {p->mem, target->id, sample};
+
+		is_up = gpc_unwind_up(&src, state);
+	}
+	gpc_pull_native_end(&n);
+	gpc_puller_put(t);
+	return is_up;
+}

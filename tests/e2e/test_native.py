@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Native stacks of programs built as distributions build them: optimised, without frame
+pointers, mostly stripped. That they reach their root, that two functions get their 70:30,
+and what the modes of unwinding make of them."""
+import os
+import shutil
+import time
+
+import pytest
+
+import sessions
+from sessions import Session, Tools, Workload, check_share, total, with_frame
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+
+HZ = 499
+SECONDS = 2.6  # of CPU: some 1,300 samples
+SHORT = 1
+OMIT = ["-fomit-frame-pointer"]
+MAIN = ["_start", "__libc_start_main"]
+HEAVY, LIGHT = "heavy", "light"
+DEPTH = 200  # of deep.cpp
+TRUNCATED = "[truncated]"
+
+# The outermost functions of each program's stacks; None: that it is no mark is enough
+# (the root has no name in a stripped file).
+ROOTS = {
+    "omit": {"_start"},
+    "stripped": None,
+    "static": {"_start"},
+    # musl's start code says nothing of its own frames.
+    "musl": {"libc_start_main_stage2", "_start", "_start_c"},
+    "rust": {"_start"},
+    "deep": {"_start"},
+    "handler": {"_start"},
+    "closer": {"_start"},
+    # libc's __start_context, which is no symbol of a stripped libc, for the coroutine;
+    # the program's own main beside it.
+    "coroutine": None,
+    "threads": {"clone3", "clone", "__clone3", "__clone", "_start", None},
+}
+
+
+def is_kernel(frame):
+    return frame.endswith("_[k]")
+
+
+def user(row):
+    return [f for f in row.frames if not is_kernel(f)]
+
+
+class Stage:
+    def __init__(self, folder):
+        self.folder = folder
+        self.tools = Tools(folder)
+        self.workloads, self.missing = {}, {}
+        self.rows = {}
+
+    def prepare(self, name, *command):
+        self.workloads[name] = Workload(name, command, self.folder)
+
+    def build(self, name, source, *flags, needs=None):
+        """None, and why in .missing, where the compiler is not there."""
+        if needs and not shutil.which(needs, path="/usr/bin"):
+            self.missing[name] = f"{needs} is not installed"
+            return None
+        return self.tools.build(name, source, *flags)
+
+    def run(self, seconds, **programs):
+        for name, program in programs.items():
+            if program:
+                self.prepare(name, program, str(seconds), "wait")
+
+    def kill(self):
+        for w in self.workloads.values():
+            w.kill()
+
+
+def musl(stage):
+    if not shutil.which("musl-gcc"):
+        stage.missing["musl"] = "musl-gcc is not installed"
+        return None
+    path = stage.folder / "musl"
+    stage.tools.run("musl-gcc", "-O2", *OMIT, "-D_GNU_SOURCE", "-static", "-o", path,
+                    sessions.SOURCES / "plain.c")
+    return path
+
+
+def prepare(stage):
+    build = stage.build
+    rust = ["-C", "force-frame-pointers=no", "-C", "strip=debuginfo"]
+    stage.run(SECONDS,
+              omit=build("omit", "plain.c", *OMIT),
+              stripped=build("stripped", "plain.c", *OMIT, "-rdynamic", "-s"),
+              static=build("static", "plain.c", *OMIT, "-static"),
+              musl=musl(stage),
+              rust=build("rust", "generic.rs", *rust, needs="rustc"),
+              go=build("go", "plain.go", "-ldflags", "-s -w", needs="go"),
+              deep=build("deep", "deep.cpp", *OMIT),
+              handler=build("handler", "handler.c", *OMIT),
+              coroutine=build("coroutine", "coroutine.c", *OMIT),
+              threads=build("threads", "threads.c", *OMIT, "-pthread"))
+    library = build("library.so", "library.c", *OMIT, "-shared", "-fPIC")
+    stage.prepare("closer", build("closer", "closer.c", *OMIT), str(SECONDS), "wait", library)
+    stage.run(SHORT, zero=build("zero", "zero.c", *OMIT))
+
+
+def perform(stage, mode, *options):
+    for w in stage.workloads.values():
+        w.wait()
+    session = Session(stage.tools, "profiling-duration=3600", f"profiling-frequency={HZ}",
+                      f"perf-mode={mode}", *options)
+    try:
+        pids = {}
+        for name, w in stage.workloads.items():
+            pids[name] = w.wait()
+            w.go()
+        until = time.monotonic() + sessions.LONGEST
+        for w in stage.workloads.values():
+            w.end(until)
+        windows = session.end()
+    finally:
+        session.kill()
+    assert len(windows) == 1
+    for name, pid in pids.items():
+        stage.rows[name] = [r for r in windows[0] if r.pid == pid]
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory):
+    stage = Stage(tmp_path_factory.mktemp("native"))
+    try:
+        prepare(stage)
+        perform(stage, "smart")
+        yield stage
+    finally:
+        stage.kill()
+
+
+def rows_of(stage, name):
+    if name in stage.missing:
+        pytest.skip(stage.missing[name])
+    rows = stage.rows[name]
+    assert total(rows) > 0
+    return rows
+
+
+@pytest.mark.parametrize("name", ROOTS)
+def test_stacks_end_at_a_root(stage, name):
+    rows = [r for r in rows_of(stage, name) if user(r)]
+    roots = ROOTS[name]
+    good = [r for r in rows if user(r)[0] != TRUNCATED
+            and (roots is None or user(r)[0] in roots
+                 or (None in roots and user(r)[0].startswith("(")))]
+    bad = [r for r in rows if r not in good]
+    assert total(good) >= 0.99 * total(rows), bad[:10]
+
+
+def test_go(stage):
+    """Goroutines end where they began; threads of the scheduler change stacks on their way."""
+    rows = [r for r in rows_of(stage, "go") if user(r)]
+    good = [r for r in rows if user(r)[0] != TRUNCATED and len(user(r)) >= 4]
+    assert total(good) >= 0.95 * total(rows), [r for r in rows if r not in good][:10]
+
+
+@pytest.mark.parametrize("name", ["omit", "stripped", "static", "musl", "handler", "closer",
+                                  "coroutine", "threads"])
+def test_share(stage, name):
+    rows = rows_of(stage, name)
+    check_share(total(with_frame(rows, HEAVY)), total(rows), stage.workloads[name].share(), name)
+
+
+def test_share_of_mangled_names(stage):
+    rows = rows_of(stage, "rust")
+    heavy = [r for r in rows if any(f.startswith("generic::heavy") for f in r.frames)]
+    check_share(total(heavy), total(rows), stage.workloads["rust"].share(), "rust")
+    rows = rows_of(stage, "deep")
+    heavy = [r for r in rows if any(f.startswith("heavy(") for f in r.frames)]
+    # Raising the exceptions costs too: it is in the program's CPU time.
+    check_share(total(heavy), total(rows), stage.workloads["deep"].share(), "deep")
+
+
+def in_leaf(rows):
+    return [r for r in rows if user(r) and user(r)[-1].split("(")[0] in (HEAVY, LIGHT)]
+
+
+@pytest.mark.parametrize("name", ["omit", "static", "closer"])
+def test_no_frame_is_missing(stage, name):
+    """From main on nothing but what the program called."""
+    rows = in_leaf(rows_of(stage, name))
+    for row in rows:
+        frames = user(row)
+        assert frames[:1] == ["_start"], row
+        inner = frames[frames.index("main"):]
+        assert inner[0] == "main" and inner[-2:] in (["middle", HEAVY], ["middle", LIGHT]), row
+        assert len(inner) == (4 if name == "closer" and "use" in inner else 3), row
+    assert total(rows) >= 0.95 * total(stage.rows[name])
+
+
+def test_deep_recursion(stage):
+    rows = in_leaf(rows_of(stage, "deep"))
+    assert total(rows) >= 0.8 * total(stage.rows["deep"])
+    for row in rows:
+        assert sum(f.startswith("descend(") for f in row.frames) == DEPTH, row
+    # Samples in the midst of an exception are whole too: the first test has counted them.
+    assert any("libgcc_s" in f or "_Unwind" in f for r in stage.rows["deep"] for f in r.frames)
+
+
+def test_from_a_signal_handler_to_what_it_interrupted(stage):
+    for row in in_leaf(rows_of(stage, "handler")):
+        frames = user(row)
+        assert frames.index("main") < frames.index("interrupted") < frames.index("handle"), row
+
+
+def test_kernel_joins_without_a_seam(stage):
+    rows = rows_of(stage, "zero")
+    whole = [r for r in rows if "entry_SYSCALL_64_after_hwframe_[k]" in r.frames
+             or "el0_svc_[k]" in r.frames]
+    assert total(whole) >= 0.9 * total(rows)
+    for row in whole:
+        first = next(i for i, f in enumerate(row.frames) if is_kernel(f))
+        assert all(is_kernel(f) for f in row.frames[first:]), row
+        assert row.frames[0] == "_start" and "main" in row.frames[:first], row
+
+
+@pytest.mark.parametrize("mode", ["fp", "dwarf"])
+def test_modes(tmp_path, mode):
+    """Each mode for itself, over a program with frame pointers and one without."""
+    stage = Stage(tmp_path)
+    try:
+        stage.run(SHORT, with_fp=stage.build("with_fp", "plain.c"),
+                  without=stage.build("without", "plain.c", *OMIT))
+        perform(stage, mode)
+    finally:
+        stage.kill()
+    in_main = {name: total(with_frame(rows, "main")) / total(rows)
+               for name, rows in stage.rows.items()}
+    at_root = {name: total(with_frame(rows, "_start")) / total(rows)
+               for name, rows in stage.rows.items()}
+    assert in_main["with_fp"] > 0.95
+    if mode == "fp":
+        assert in_main["without"] < 0.1
+        assert not [r for rows in stage.rows.values() for r in rows if TRUNCATED in r.frames]
+    else:
+        assert in_main["without"] > 0.95
+        assert min(at_root.values()) > 0.95
+
+
+def test_stack_size(tmp_path):
+    """A copy that is too small shows where it ended."""
+    stage = Stage(tmp_path)
+    try:
+        stage.run(SHORT, deep=stage.build("deep", "deep.cpp", *OMIT))
+        perform(stage, "smart", "perf-dwarf-stack-size=512")
+    finally:
+        stage.kill()
+    rows = in_leaf(stage.rows["deep"])
+    cut = [r for r in rows if user(r)[0] == TRUNCATED]
+    assert total(cut) >= 0.95 * total(rows)
+    assert all(3 < sum(f.startswith("descend(") for f in r.frames) < 30 for r in cut)
+

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sample of this program's own stack with copies of the stack and chains of every
+ * length: which of the two smart takes. */
+#include "own_stack.h"
+#include "source/frames.h"
+
+#define DEPTH 12
+
+static struct gpc_native native;
+static struct gpc_pulled found;
+
+static int begin(void **state)
+{
+	set_up(state);
+	native.tables = own.tables;
+	return 0;
+}
+
+static int finish(void **state)
+{
+	gpc_native_rest(&native);
+	return tear_down(state);
+}
+
+struct end {
+	uint32_t n;
+	bool is_complete;
+};
+
+static struct end unwind(enum gpc_unwind_mode mode, uint32_t stack_bytes, uint32_t chain)
+{
+	struct gpc_perf_sample s = own.sample;
+	enum gpc_native_answer answer = GPC_NATIVE_LATER;
+	struct end end;
+
+	s.stack_bytes = stack_bytes;
+	s.n_ips = 3 + chain;
+	for (int i = 0; i < 5000 && answer == GPC_NATIVE_LATER; i++) {
+		answer = gpc_native_unwind(&native, own.space, &s, mode, false, &found);
+		if (answer == GPC_NATIVE_LATER)
+			usleep(1000);
+	}
+	assert_int_equal(answer, GPC_NATIVE_DONE);
+	end.is_complete = found.frames[found.n - 1] != GPC_RAW_CUT;
+	end.n = found.n - !end.is_complete;
+	return end;
+}
+
+static void complete_by_both(void **state)
+{
+	struct end by_dwarf, by_both;
+	(void)state;
+
+	descend(DEPTH);
+	by_dwarf = unwind(GPC_UNWIND_DWARF, own.sample.stack_bytes, 0);
+	assert_true(by_dwarf.is_complete);
+	assert_int_equal(by_dwarf.n, own.chain);
+	by_both = unwind(GPC_UNWIND_SMART, own.sample.stack_bytes, own.chain);
+	assert_true(by_both.is_complete);
+	assert_int_equal(by_both.n, own.chain);
+	for (uint32_t i = 1; i < own.chain; i++)
+		assert_int_equal(found.frames[i], own.ips[3 + i] - 1);
+}
+
+/* Never worse than either, whatever each has. */
+static void the_better_of_the_two(void **state)
+{
+	unsigned by_chain = 0, by_stack = 0;
+	(void)state;
+
+	descend(DEPTH);
+	for (uint32_t chain = 0; chain <= own.chain; chain++) {
+		struct end of_chain = unwind(GPC_UNWIND_SMART, 0, chain);
+
+		assert_int_equal(of_chain.is_complete, chain == own.chain);
+		assert_int_equal(of_chain.n, chain ? chain : 1);
+		for (uint32_t bytes = 0; bytes <= own.sample.stack_bytes; bytes += 488) {
+			struct end of_stack = unwind(GPC_UNWIND_DWARF, bytes, 0);
+			struct end best = unwind(GPC_UNWIND_SMART, bytes, chain);
+			bool is_complete = of_chain.is_complete || of_stack.is_complete;
+
+			assert_int_equal(best.is_complete, is_complete);
+			if (is_complete)
+				assert_int_equal(best.n, own.chain);
+			else
+				assert_int_equal(best.n,
+						 of_chain.n > of_stack.n ? of_chain.n : of_stack.n);
+			by_chain += of_chain.n > of_stack.n;
+			by_stack += of_stack.n > of_chain.n;
+		}
+	}
+	assert_true(by_chain > 10 && by_stack > 10);
+}
+
+static void garbage_in_the_chain(void **state)
+{
+	struct end end;
+	(void)state;
+
+	descend(2);
+	own.ips[3 + 2] = 0x1234;
+	end = unwind(GPC_UNWIND_SMART, 0, own.chain);
+	assert_false(end.is_complete);
+	assert_int_equal(end.n, 2);
+}
+
+static void modes_and_samples_without_a_user_part(void **state)
+{
+	struct gpc_perf_sample s;
+	struct gpc_space nothing = {.refs = 1};
+	(void)state;
+
+	descend(1);
+	s = own.sample;
+	assert_int_equal(gpc_native_unwind(&native, own.space, &s, GPC_UNWIND_FP, true, &found),
+			 GPC_NATIVE_CHAIN);
+	assert_int_equal(gpc_native_unwind(&native, &nothing, &s, GPC_UNWIND_SMART, true, &found),
+			 GPC_NATIVE_CHAIN);
+	s.n_regs = 0;
+	assert_int_equal(gpc_native_unwind(&native, own.space, &s, GPC_UNWIND_SMART, true, &found),
+			 GPC_NATIVE_CHAIN);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(complete_by_both),
+		cmocka_unit_test(the_better_of_the_two),
+		cmocka_unit_test(garbage_in_the_chain),
+		cmocka_unit_test(modes_and_samples_without_a_user_part),
+	};
+
+	return cmocka_run_group_tests(tests, begin, finish);
+}
