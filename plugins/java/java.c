@@ -6,6 +6,7 @@
 #include <gpc/log.h>
 #include <gpc/plugin.h>
 
+#include "roles.h"
 #include "tell.h"
 #include "walk.h"
 
@@ -226,6 +227,23 @@ static gpc_status java_begin(void *self, void *tctx, const struct gpc_pull_sampl
 	return GPC_OK;
 }
 
+static gpc_status java_finish(void *self, void *tctx, const struct gpc_pull_sample *s,
+			      int32_t has_runtime, struct gpc_pull_out *out)
+{
+	const struct options *o = ((struct java *)self)->options;
+	const char *name = s->thread_name, *role = has_runtime ? NULL : gpc_java_role(name);
+	char text[64];
+
+	(void)tctx;
+	if (o->thread_names && *name) {
+		snprintf(text, sizeof text, "[%s tid=%d]", name, s->ns_tid ? s->ns_tid : s->tid);
+		role = text;
+	}
+	if (role && out->room)
+		out->frames[out->n++] = gpc_java_plain_frame(out->writer, role);
+	return GPC_OK;
+}
+
 static const void *java_extension(void *self, const char *id)
 {
 	struct java *j = self;
@@ -235,7 +253,8 @@ static const void *java_extension(void *self, const char *id)
 	j->step = (struct gpc_step_api){.struct_size = sizeof j->step,
 					.stack_bytes = STACK_BYTES,
 					.step = java_step,
-					.begin = java_begin};
+					.begin = java_begin,
+					.finish = java_finish};
 	return &j->step;
 }
 

@@ -41,7 +41,7 @@ class Seen:
         self.home = folder / "home"
         self.home.mkdir()
         self.jvms = {name: self.start(SPLIT, options) for name, options in TIERS.items()}
-        self.jvms["native"] = self.start(["files", "jni"], UNTOUCHABLE)
+        self.jvms["native"] = self.start(["files", "jni", "garbage"], UNTOUCHABLE)
         time.sleep(WARM)
         self.signals = self.caught()
         self.traces = self.files()
@@ -178,7 +178,7 @@ def test_application_and_metadata(seen, place):
     """Of two seconds of the program itself, over one of the JVMs."""
     pid = seen.jvms["default"].pid
     done = run_agent([*place, "-d", "2", "-f", "99", "--plugins=java", "--pids", str(pid),
-                      "--app-id-args-filter", "^-Xmx"])
+                      "--app-id-args-filter", "^-Xmx", "--java-collect-thread-names"])
     assert done.returncode == 0, done.stderr
     header, *lines = (place.out / "last_profile.col").read_text().split("\n")
     about = [m for m in json.loads(header[1:])["application_metadata"] if m]
@@ -190,6 +190,15 @@ def test_application_and_metadata(seen, place):
                                     "origin": "command line", "kind": ["product"]}
     java = [line.split(";") for line in lines if "call_stub" in line]
     assert java and all("appid: java: Split (-Xmx128m)" in frames for frames in java)
+    # The name of a thread is not known at its first sample.
+    named = [f for f in java if re.fullmatch(r"\[(pair|recurse|lambda) tid=\d+\]", f[4])]
+    assert named, java[:3]
+
+
+def test_the_jvms_own_threads_show_their_role(seen):
+    assert "[GC thread]" in frames_of(seen.of("native"))
+    for r in seen.of("native"):
+        assert not ("[GC thread]" in r.frames and any(map(FRAME.fullmatch, r.frames))), r
 
 
 def test_jvms_are_not_touched(seen):
