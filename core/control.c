@@ -142,6 +142,7 @@ static void end_window(struct gpc_core *core, struct gpc_window *win, uint64_t n
 	}
 	gpc_core_adopt_names(core, names);
 	gpc_sampler_trim(core->sampler, win->end_ns);
+	gpc_core_trim_abouts(core);
 }
 
 static bool is_last(struct gpc_core *core)

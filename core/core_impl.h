@@ -87,6 +87,7 @@ struct gpc_core {
 	int32_t *pids;
 	uint32_t n_pids;
 	json_t *meta, *external, *app_metadata;
+	struct gpc_abouts *abouts; /* what collectors say of processes */
 	struct gpc_metrics metrics;
 	int proc_fd;
 	uint32_t wants; /* GPC_WANT_ of sinks and of --profile-details */
@@ -120,6 +121,11 @@ void gpc_core_init_pull_services(struct gpc_core *core);
 /* When all collectors were created: samples carry what the pulling ones want. */
 void gpc_core_prepare_pull(struct gpc_core *core);
 const void *gpc_core_pull_extension(const char *id);
+
+/* services_about.c */
+const void *gpc_core_about_extension(void);
+/* After a window: forgets processes that are gone. */
+void gpc_core_trim_abouts(struct gpc_core *core);
 
 /* services_elf.c */
 const void *gpc_core_elf_extension(void);
@@ -155,7 +161,8 @@ bool gpc_core_container(struct gpc_core *core, const char *cgroup, uint64_t unti
 gpc_status gpc_core_init_head(struct gpc_core *core, struct gpc_err *err);
 /* Before the processes of a profile are added, and for each of them. */
 void gpc_core_begin_app_metadata(struct gpc_core *core);
-uint32_t gpc_core_app_metadata(struct gpc_core *core, int32_t pid);
+/* collected: what a collector told of it; or NULL. */
+uint32_t gpc_core_app_metadata(struct gpc_core *core, int32_t pid, const json_t *collected);
 /* *ret is new. */
 gpc_status gpc_core_head(struct gpc_core *core, const struct gpc_window *win,
 			 const struct gpc_reports *reports, char **ret, struct gpc_err *err);

@@ -138,7 +138,7 @@ static size_t functions_of(int fd, bool *has_symtab)
 	if (gpc_elf_source_fd(fd, &source, NULL) < 0 || gpc_elf_init(&elf, &source, NULL) < 0)
 		return 0;
 	*has_symtab = gpc_elf_section_named(&elf, ".symtab") != NULL;
-	if (gpc_symtab_load(&elf, &table, NULL) == GPC_OK)
+	if (gpc_symtab_load(&elf, NULL, &table, NULL) == GPC_OK)
 		n = gpc_symtab_count(table);
 	gpc_symtab_free(table);
 	gpc_elf_deinit(&elf);

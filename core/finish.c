@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "core_impl.h"
+#include "profile/about.h"
 #include "profile/merge.h"
 
 #define TABLE_BYTES (64u << 20) /* cap of a symbolized table */
@@ -74,7 +75,8 @@ static gpc_status add_process(struct build *b, uint64_t id, struct gpc_err *err)
 {
 	struct gpc_profile_process proc = {.id = id, .comm = ":gone", .container = "", .appid = ""};
 	autocall(gpc_container_deinit) struct gpc_container container = {0};
-	autofree char *cgroup = NULL;
+	autofree char *cgroup = NULL, *appid = NULL;
+	json_t *metadata;
 	char comm[16];
 	struct gpc_process *p;
 	uint64_t known;
@@ -98,7 +100,11 @@ static gpc_status add_process(struct build *b, uint64_t id, struct gpc_err *err)
 		proc.pod_namespace = container.pod_namespace;
 		proc.container_id = container.id.hex;
 	}
-	proc.metadata = gpc_core_app_metadata(b->core, proc.pid);
+	gpc_abouts_find(b->core->abouts, id, &appid, &metadata);
+	if (appid && b->core->opts.collect_appids)
+		proc.appid = appid;
+	proc.metadata = gpc_core_app_metadata(b->core, proc.pid, metadata);
+	json_decref(metadata);
 	return gpc_profile_add_process(b->profile, &proc, err);
 }
 
@@ -354,7 +360,8 @@ gpc_status gpc_core_finish(struct gpc_core *core, const struct gpc_window *win, 
 					       .insert_dso = core->opts.insert_dso_name,
 					       .addresses = core->wants & GPC_WANT_ADDRESSES,
 					       .kernel_hidden = core->kernel_hidden,
-					       .demangle = true};
+					       .demangle = core->opts.demangle,
+					       .inlines = core->opts.inlines};
 	st = gpc_profile_new(core->names, &span, &b.profile, err);
 	if (st == GPC_OK)
 		st = assemble(&b, err);

@@ -61,21 +61,44 @@ void gpc_core_begin_app_metadata(struct gpc_core *core)
 	core->external = fresh;
 }
 
-/* The index in application_metadata; equal objects share one. */
-uint32_t gpc_core_app_metadata(struct gpc_core *core, int32_t pid)
+/* What the file of external metadata says of a process goes before what was
+ * collected. NULL: nothing is known. New. */
+static json_t *metadata_of_process(struct gpc_core *core, int32_t pid, const json_t *collected)
 {
-	json_t *applications = json_object_get(core->external, "application");
+	json_t *applications = json_object_get(core->external, "application"), *external, *mine;
 	char key[16];
+
+	snprintf(key, sizeof key, "%d", pid);
+	external = json_object_get(applications, key);
+	if (!json_is_object(external) && !json_is_object(collected))
+		return NULL;
+	mine = json_object();
+	if (collected)
+		json_object_update(mine, (json_t *)(uintptr_t)collected);
+	if (json_is_object(external))
+		json_object_update(mine, external);
+	return mine;
+}
+
+/* The index in application_metadata; equal objects share one. */
+uint32_t gpc_core_app_metadata(struct gpc_core *core, int32_t pid, const json_t *collected)
+{
 	json_t *mine, *known;
 	size_t i;
 
-	snprintf(key, sizeof key, "%d", pid);
-	mine = json_object_get(applications, key);
-	if (!json_is_object(mine) || !core->opts.application_metadata)
+	if (!core->opts.application_metadata)
 		return 0;
-	json_array_foreach(core->app_metadata, i,
-			   known) if (json_equal(known, mine)) return (uint32_t)i;
-	if (json_array_append(core->app_metadata, mine) < 0)
+	mine = metadata_of_process(core, pid, collected);
+	if (!mine)
+		return 0;
+	json_array_foreach(core->app_metadata, i, known)
+	{
+		if (!json_equal(known, mine))
+			continue;
+		json_decref(mine);
+		return (uint32_t)i;
+	}
+	if (json_array_append_new(core->app_metadata, mine) < 0)
 		return 0;
 	return (uint32_t)json_array_size(core->app_metadata) - 1;
 }

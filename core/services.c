@@ -227,6 +227,8 @@ static const void *extension(void *ctx, const char *id)
 		return &processes;
 	if (strcmp(id, "gpc.elf/1") == 0)
 		return gpc_core_elf_extension();
+	if (strcmp(id, "gpc.about/1") == 0)
+		return gpc_core_about_extension();
 	return gpc_core_pull_extension(id);
 }
 

@@ -42,6 +42,22 @@ static gpc_status section(const struct gpc_host *h, const struct gpc_target *t, 
 	return GPC_OK;
 }
 
+static gpc_status symbol(const struct gpc_host *h, const struct gpc_target *t, const char *glob,
+			 const char *name, uint64_t *start, uint64_t *bytes)
+{
+	struct gpc_module_file m;
+	struct gpc_place place;
+	gpc_status st;
+
+	gpc_try(open_module(h, t, glob, &m));
+	st = gpc_module_symbol(&m, name, &place, NULL);
+	close(m.fd);
+	gpc_try(st);
+	*start = place.start;
+	*bytes = place.size;
+	return GPC_OK;
+}
+
 static gpc_status search(const struct gpc_host *h, const struct gpc_target *t, const char *glob,
 			 const struct gpc_needle *needle, uint64_t *ret)
 {
@@ -107,7 +123,8 @@ const void *gpc_core_elf_extension(void)
 					       .tls_find = tls_find,
 					       .thread_pointer = thread_pointer,
 					       .thread_of = thread_of,
-					       .tls_address = tls_address};
+					       .tls_address = tls_address,
+					       .symbol = symbol};
 
 	return &api;
 }

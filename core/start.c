@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "core_impl.h"
+#include "profile/about.h"
 #include "plugin/needs.h"
 
 #define STACK_BYTES (16u << 20) /* the most that one event's stacks take in a window */
@@ -492,7 +493,8 @@ static gpc_status start_outputs(struct gpc_core *core, struct gpc_err *err)
 static gpc_status make_ground(struct gpc_core *core, struct gpc_err *err)
 {
 	core->names = gpc_names_new(1);
-	if (!core->names)
+	core->abouts = gpc_abouts_new();
+	if (!core->names || !core->abouts)
 		return gpc_err_nomem(err);
 	gpc_core_init_services(core);
 	core->services.max_targets = core->session.max_targets;

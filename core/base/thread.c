@@ -6,8 +6,7 @@
 
 #define STACK_BYTES (512 * 1024)
 
-gpc_status gpc_thread_start(pthread_t *ret, const char *name, void *(*fn)(void *), void *arg,
-			    struct gpc_err *err)
+static int start(pthread_t *ret, size_t stack, void *(*fn)(void *), void *arg)
 {
 	pthread_attr_t attr;
 	sigset_t all, old;
@@ -15,17 +14,36 @@ gpc_status gpc_thread_start(pthread_t *ret, const char *name, void *(*fn)(void *
 
 	sigfillset(&all);
 	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	pthread_attr_setstacksize(&attr, stack);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	failed = pthread_create(ret, &attr, fn, arg);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
+	return failed;
+}
+
+gpc_status gpc_thread_start(pthread_t *ret, const char *name, void *(*fn)(void *), void *arg,
+			    struct gpc_err *err)
+{
+	int failed = start(ret, STACK_BYTES, fn, arg);
+
 	if (failed) {
 		errno = failed;
 		return gpc_err_sys(err, "start thread %s", name);
 	}
 	pthread_setname_np(*ret, name);
 	return GPC_OK;
+}
+
+bool gpc_thread_run(size_t stack, void *(*fn)(void *), void *arg)
+{
+	pthread_t thread;
+
+	if (start(&thread, stack, fn, arg) != 0)
+		return false;
+	pthread_setname_np(thread, "gpc-names");
+	pthread_join(thread, NULL);
+	return true;
 }
 
 void gpc_mutex_init_inherit(pthread_mutex_t *m)

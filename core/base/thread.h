@@ -5,6 +5,8 @@
 #define GPC_BASE_THREAD_H
 
 #include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -12,6 +14,10 @@
 
 gpc_status gpc_thread_start(pthread_t *ret, const char *name, void *(*fn)(void *), void *arg,
 			    struct gpc_err *err);
+
+/* Runs fn on a stack of so many bytes, of which only those in use cost memory, and
+ * waits for its end. False: no memory for it. */
+bool gpc_thread_run(size_t stack, void *(*fn)(void *), void *arg);
 
 /* For what real-time readers lock too: its holder runs at their priority while they
  * wait, or any busy program could keep them waiting. */

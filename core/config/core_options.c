@@ -74,6 +74,11 @@ static const struct gpc_option session_rows[] = {
 	 .help = "Look into processes that start during a session too"},
 	{TURNS_ON("insert-dso-name", insert_dso_name),
 	 .help = "Put the name of its file behind each native frame"},
+	{TURNS_OFF("no-demangle", demangle),
+	 .help = "Leave names of C++, Rust and D as in the file"},
+	{ROW(BOOL, "inlines", inlines), .metavar = "BOOL", .dest = "inlines", .fallback = "true",
+	 .help = "Show inlined functions as frames of their own where the machine has debug "
+		 "information"},
 	{0},
 };
 

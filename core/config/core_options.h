@@ -41,6 +41,8 @@ struct gpc_core_options {
 	int64_t max_system_processes_for_system_profilers; /* 0: unlimited */
 	int32_t profile_spawned_processes;
 	int32_t insert_dso_name;
+	int32_t demangle;
+	int32_t inlines;
 
 	/* collectors */
 	struct gpc_list plugins;

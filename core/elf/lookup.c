@@ -4,7 +4,9 @@
 #include <elf.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "elf/symbols.h"
+#include "elf/unpack.h"
 
 #define MAX_CHAIN      65536
 #define VERSION_HIDDEN 0x8000
@@ -17,7 +19,7 @@ struct search {
 	size_t size; /* of name, with the NUL */
 	struct gpc_elf_window window;
 	uint64_t index; /* of the symbol that comes next in a linear search */
-	uint64_t value;
+	uint64_t value, bytes;
 	bool found;
 };
 
@@ -48,8 +50,10 @@ static bool consider(struct search *s, uint64_t index, const struct gpc_elf_symb
 	    !gpc_elf_window_is(&s->window, &s->symbols.strings, symbol->name, s->name, s->size))
 		return false;
 	best = is_default_version(s, index);
-	if (!s->found || best)
+	if (!s->found || best) {
 		s->value = symbol->value;
+		s->bytes = symbol->size;
+	}
 	s->found = true;
 	return best;
 }
@@ -124,34 +128,76 @@ static bool begin(struct search *s, const struct gpc_elf *elf, const char *name,
 	return *name && gpc_elf_symbols_find(elf, type, &s->symbols);
 }
 
-bool gpc_elf_lookup_dynamic(const struct gpc_elf *elf, const char *name, uint64_t *ret)
+static bool search_dynamic(struct search *s, const struct gpc_elf *elf, const char *name)
 {
 	struct gpc_elf_dynamic dynamic = {0};
-	struct search s;
 
-	if (!begin(&s, elf, name, SHT_DYNSYM))
+	if (!begin(s, elf, name, SHT_DYNSYM))
 		return false;
 	if (gpc_elf_dynamic_find(elf, &dynamic))
-		s.versions = dynamic.versions;
-	if (!search_hash(&s, dynamic.gnu_hash))
-		gpc_elf_symbols_each(elf, &s.symbols, consider_next, &s, NULL);
-	if (s.found)
-		*ret = s.value;
-	return s.found;
+		s->versions = dynamic.versions;
+	if (!search_hash(s, dynamic.gnu_hash))
+		gpc_elf_symbols_each(elf, &s->symbols, consider_next, s, NULL);
+	return s->found;
+}
+
+bool gpc_elf_lookup_dynamic(const struct gpc_elf *elf, const char *name, uint64_t *ret)
+{
+	struct search s;
+
+	if (!search_dynamic(&s, elf, name))
+		return false;
+	*ret = s.value;
+	return true;
+}
+
+static bool search_symtab(struct search *s, const struct gpc_elf *elf, const char *name)
+{
+	if (!begin(s, elf, name, SHT_SYMTAB))
+		return false;
+	gpc_elf_symbols_each(elf, &s->symbols, consider_next, s, NULL);
+	return s->found;
+}
+
+static bool search_mini(struct search *s, const struct gpc_elf *elf, const char *name)
+{
+	autofree uint8_t *bytes = NULL;
+	struct gpc_elf_source source;
+	struct gpc_elf mini;
+	bool found;
+	size_t n;
+
+	if (gpc_elf_mini(elf, &bytes, &n, NULL) < 0)
+		return false;
+	source = gpc_elf_source_memory(bytes, n);
+	if (gpc_elf_init(&mini, &source, NULL) < 0)
+		return false;
+	found = search_symtab(s, &mini, name);
+	gpc_elf_deinit(&mini);
+	return found;
+}
+
+bool gpc_elf_lookup_sized(const struct gpc_elf *elf, const char *name, uint64_t *ret,
+			  uint64_t *bytes)
+{
+	struct search s;
+	bool found = search_dynamic(&s, elf, name);
+
+	if (!found)
+		found = gpc_elf_section_of_type(elf, SHT_SYMTAB) ? search_symtab(&s, elf, name)
+								 : search_mini(&s, elf, name);
+	if (!found)
+		return false;
+	*ret = s.value;
+	*bytes = s.bytes;
+	return true;
 }
 
 bool gpc_elf_lookup(const struct gpc_elf *elf, const char *name, uint64_t *ret)
 {
-	struct search s;
+	uint64_t bytes;
 
-	if (gpc_elf_lookup_dynamic(elf, name, ret))
-		return true;
-	if (!begin(&s, elf, name, SHT_SYMTAB))
-		return false;
-	gpc_elf_symbols_each(elf, &s.symbols, consider_next, &s, NULL);
-	if (s.found)
-		*ret = s.value;
-	return s.found;
+	return gpc_elf_lookup_sized(elf, name, ret, &bytes);
 }
 
 gpc_status gpc_elf_lookup_fd(int fd, const char *name, uint64_t mapped_offset, uint64_t *base,

@@ -14,8 +14,12 @@
  * add the mapping's start to have it in a process). False: not defined in
  * .dynsym. Costs a few reads where the file has a GNU hash. */
 bool gpc_elf_lookup_dynamic(const struct gpc_elf *elf, const char *name, uint64_t *ret);
-/* The same, then .symtab, which is read through: slow on big files. */
+/* The same, then .symtab, which is read through: slow on big files; then, in a
+ * stripped file, the .symtab within .gnu_debugdata, which is unpacked for it. */
 bool gpc_elf_lookup(const struct gpc_elf *elf, const char *name, uint64_t *ret);
+/* With its size; 0: the file does not tell. */
+bool gpc_elf_lookup_sized(const struct gpc_elf *elf, const char *name, uint64_t *ret,
+			  uint64_t *bytes);
 
 /* Both at once, for a descriptor (borrowed): GPC_E_GONE when the file does not
  * define name. mapped_offset is a file offset whose linked address is wanted

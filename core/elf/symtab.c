@@ -72,18 +72,19 @@ static bool is_better_name(const char *a, const char *b)
 
 /* The best name of the function at an index, without a version. */
 static char *name_of_entry(const struct gpc_symtab *t, const struct gpc_elf_source *source,
-			   uint32_t index)
+			   const struct gpc_elf_source *debug, uint32_t index)
 {
 	autofree char *best = NULL;
 
 	for (size_t i = index; i < t->entries.n && i - index < MAX_ALIASES; i++) {
 		const struct gpc_symtab_entry *e = &t->entries.at[i];
+		bool is_dynamic = e->bits & GPC_SYMTAB_DYNAMIC;
+		const struct gpc_elf_source *from = t->is_debug && !is_dynamic ? debug : source;
 		autofree char *name = NULL;
 
 		if (e->start != t->entries.at[index].start)
 			break;
-		name = gpc_elf_string(source, &t->strings[!!(e->bits & GPC_SYMTAB_DYNAMIC)],
-				      e->name);
+		name = from ? gpc_elf_string(from, &t->strings[is_dynamic], e->name) : NULL;
 		if (!name || !*name)
 			continue;
 		cut_version(name);
@@ -98,7 +99,7 @@ static char *name_of_entry(const struct gpc_symtab *t, const struct gpc_elf_sour
 /* A stub that calls what a resolver chooses is named after the resolver, which
  * bears the function's name. */
 static char *name_of_stub(const struct gpc_symtab *t, const struct gpc_elf_source *source,
-			  uint32_t stub)
+			  const struct gpc_elf_source *debug, uint32_t stub)
 {
 	autofree char *name = NULL;
 	struct gpc_symtab_hit hit;
@@ -107,7 +108,7 @@ static char *name_of_stub(const struct gpc_symtab *t, const struct gpc_elf_sourc
 
 	gpc_elf_plt_target(&t->plt, source, stub, &name, &resolver);
 	if (!name && find_entry(t, resolver, &hit))
-		name = name_of_entry(t, source, hit.index);
+		name = name_of_entry(t, source, debug, hit.index);
 	if (!name || !*name)
 		return NULL;
 	cut_version(name);
@@ -129,11 +130,11 @@ bool gpc_symtab_find(const struct gpc_symtab *t, uint64_t vaddr, struct gpc_symt
 }
 
 char *gpc_symtab_name(const struct gpc_symtab *t, const struct gpc_elf_source *source,
-		      uint32_t index)
+		      const struct gpc_elf_source *debug, uint32_t index)
 {
 	if (index < t->entries.n)
-		return name_of_entry(t, source, index);
-	return name_of_stub(t, source, (uint32_t)(index - t->entries.n));
+		return name_of_entry(t, source, debug, index);
+	return name_of_stub(t, source, debug, (uint32_t)(index - t->entries.n));
 }
 
 bool gpc_symtab_vaddr(const struct gpc_symtab *t, uint64_t file_offset, uint64_t *ret)

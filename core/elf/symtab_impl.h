@@ -3,6 +3,7 @@
 #ifndef GPC_ELF_SYMTAB_IMPL_H
 #define GPC_ELF_SYMTAB_IMPL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/vec.h"
@@ -29,6 +30,7 @@ struct gpc_symtab {
 	vec(struct gpc_elf_segment) code;
 	vec(struct gpc_symtab_entry) entries; /* by start; those of one start are aliases */
 	struct gpc_elf_range strings[2];      /* of .symtab, of .dynsym */
+	bool is_debug;                        /* .symtab is the other file's */
 	struct gpc_elf_plt plt;
 };
 

@@ -20,6 +20,8 @@ struct extent {
 
 struct loader {
 	const struct gpc_elf *elf;
+	const struct gpc_elf *debug; /* may be NULL */
+	const struct gpc_elf *of;    /* whose table is being read */
 	struct gpc_symtab *t;
 	struct gpc_elf_window window;
 	vec(struct extent) code; /* executable sections, else segments; by start */
@@ -100,7 +102,7 @@ static bool marks_code_and_data(uint16_t machine)
 
 static bool is_wanted(struct loader *l, const struct gpc_elf_symbol *s)
 {
-	bool is_label = s->type == STT_NOTYPE && is_code_section(l->elf, s->section);
+	bool is_label = s->type == STT_NOTYPE && is_code_section(l->of, s->section);
 
 	if (s->type != STT_FUNC && s->type != STT_GNU_IFUNC && !is_label)
 		return false;
@@ -152,11 +154,19 @@ static gpc_status add_table(struct loader *l, uint32_t type, struct gpc_err *err
 {
 	struct gpc_elf_symbols symbols;
 
-	if (!gpc_elf_symbols_find(l->elf, type, &symbols))
-		return GPC_OK;
+	l->of = l->elf;
+	if (!gpc_elf_symbols_find(l->elf, type, &symbols)) {
+		if (type != SHT_SYMTAB || !l->debug ||
+		    !gpc_elf_symbols_find(l->debug, type, &symbols))
+			return GPC_OK;
+		l->of = l->debug;
+		l->t->is_debug = true;
+	}
+	l->window.source = &l->of->source;
+	l->window.n = 0;
 	l->table = type == SHT_DYNSYM ? GPC_SYMTAB_DYNAMIC : 0;
 	l->t->strings[type == SHT_DYNSYM] = symbols.strings;
-	gpc_try(gpc_elf_symbols_each(l->elf, &symbols, add_symbol, l, err));
+	gpc_try(gpc_elf_symbols_each(l->of, &symbols, add_symbol, l, err));
 	return l->no_memory ? gpc_err_nomem(err) : GPC_OK;
 }
 
@@ -321,12 +331,13 @@ static gpc_status load(struct loader *l, struct gpc_err *err)
 	return GPC_OK;
 }
 
-gpc_status gpc_symtab_load(const struct gpc_elf *elf, struct gpc_symtab **ret, struct gpc_err *err)
+gpc_status gpc_symtab_load(const struct gpc_elf *elf, const struct gpc_elf *debug,
+			   struct gpc_symtab **ret, struct gpc_err *err)
 {
 	struct loader l = {
 		.elf = elf,
+		.debug = debug,
 		.t = calloc(1, sizeof *l.t),
-		.window.source = &elf->source,
 		.has_mapping_symbols = marks_code_and_data(elf->machine),
 	};
 	gpc_status st;

@@ -109,12 +109,12 @@ gpc_status gpc_module_symbol(const struct gpc_module_file *m, const char *name,
 			     struct gpc_place *ret, struct gpc_err *err)
 {
 	autocall(image_deinit) struct image i = {0};
-	uint64_t value;
+	uint64_t value, bytes;
 
 	gpc_try(image_init(m, &i, err));
-	if (!gpc_elf_lookup(&i.elf, name, &value))
+	if (!gpc_elf_lookup_sized(&i.elf, name, &value, &bytes))
 		return gpc_err_set(err, GPC_E_GONE, "%s has no symbol %s", m->path, name);
-	*ret = (struct gpc_place){.start = value + m->bias};
+	*ret = (struct gpc_place){.start = value + m->bias, .size = bytes};
 	return GPC_OK;
 }
 

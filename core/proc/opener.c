@@ -16,6 +16,7 @@
 #include "base/thread.h"
 #include "proc/cgroupfs.h"
 #include "proc/container.h"
+#include "proc/debugfile.h"
 #include "proc/root.h"
 
 #define QUEUE_MAX  4096
@@ -25,15 +26,15 @@ struct item {
 	uint64_t process;
 	uint64_t start, end;
 	int32_t pid, ppid;
-	uint32_t image; /* 0: the perf map, or the control group */
-	bool is_cgroup;
+	uint32_t image; /* 0: code that the process makes, or its control group */
+	bool is_cgroup, is_jitdump;
 	uint64_t cgroup;
-	char *path; /* of the image, as the target sees it; owned */
+	char *path; /* of the image or jitdump, as the target sees it; owned */
 };
 
 struct gpc_opener {
 	struct gpc_images *images;
-	gpc_opener_perf_map_fn fn;
+	gpc_opener_jit_fn fn;
 	gpc_opener_cgroup_fn cgroup_fn;
 	void *ctx;
 	struct gpc_cgroupfs cgroupfs;
@@ -46,9 +47,27 @@ struct gpc_opener {
 	bool is_busy, is_stopping;
 };
 
+/* With an image's file its debug file is looked for, while there is a process to
+ * say where. */
 static bool offer(struct gpc_opener *o, const struct item *it, int fd)
 {
-	return gpc_images_offer(o->images, it->image, fd);
+	autoclose int kept = dup(fd);
+	int debug;
+
+	if (!gpc_images_offer(o->images, it->image, fd))
+		return false;
+	debug = kept < 0 ? -1 : gpc_debugfile_open(it->pid, it->path, kept);
+	if (debug >= 0) {
+		gpc_debug(o->log, "proc", "debug file of %s found", it->path);
+		gpc_images_offer_debug(o->images, it->image, debug);
+	}
+	return true;
+}
+
+static void mapped_path(const struct item *it, char *ret, size_t size)
+{
+	snprintf(ret, size, "/proc/%d/map_files/%llx-%llx", it->pid, (unsigned long long)it->start,
+		 (unsigned long long)it->end);
 }
 
 /* The kernel's own link to the mapped file: right even when the file has been
@@ -58,8 +77,7 @@ static bool open_mapped(struct gpc_opener *o, const struct item *it)
 	char path[80];
 	int fd;
 
-	snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", it->pid,
-		 (unsigned long long)it->start, (unsigned long long)it->end);
+	mapped_path(it, path, sizeof path);
 	return gpc_regular_open(path, &fd, NULL, NULL) == GPC_OK && offer(o, it, fd);
 }
 
@@ -87,13 +105,15 @@ static void open_image(struct gpc_opener *o, const struct item *it)
 	gpc_images_give_up(o->images, it->image);
 }
 
-/* Only the target's own user or root can have written a map worth believing. */
-static bool is_trustworthy(int32_t pid, const struct stat *map)
+static void give(struct gpc_opener *o, const struct item *it, enum gpc_jit_file kind,
+		 const char *path, int fd, const struct stat *st)
 {
-	uid_t uid;
-	gid_t gid;
-
-	return map->st_uid == 0 || (gpc_proc_user(pid, &uid, &gid) && uid == map->st_uid);
+	if (gpc_proc_wrote(it->pid, st)) {
+		o->fn(o->ctx, it->process, kind, fd);
+		return;
+	}
+	gpc_warn(o->log, "proc", "process %d: %s belongs to another user: not read", it->pid, path);
+	close(fd);
 }
 
 static void open_perf_map(struct gpc_opener *o, const struct item *it)
@@ -106,14 +126,20 @@ static void open_perf_map(struct gpc_opener *o, const struct item *it)
 	if (!inner)
 		return;
 	snprintf(path, sizeof path, "/tmp/perf-%d.map", inner);
-	if (gpc_root_open(it->pid, path, &fd, &st, NULL) < 0)
-		return;
-	if (is_trustworthy(it->pid, &st)) {
-		o->fn(o->ctx, it->process, fd);
-		return;
-	}
-	gpc_warn(o->log, "proc", "process %d: %s belongs to another user: not read", it->pid, path);
-	close(fd);
+	if (gpc_root_open(it->pid, path, &fd, &st, NULL) == GPC_OK)
+		give(o, it, GPC_JIT_PERF_MAP, path, fd, &st);
+}
+
+static void open_jitdump(struct gpc_opener *o, const struct item *it)
+{
+	struct stat st;
+	char path[80];
+	int fd = -1;
+
+	mapped_path(it, path, sizeof path);
+	if (gpc_regular_open(path, &fd, &st, NULL) == GPC_OK ||
+	    gpc_root_open(it->pid, it->path, &fd, &st, NULL) == GPC_OK)
+		give(o, it, GPC_JIT_DUMP, it->path, fd, &st);
 }
 
 /* By number first: right even when the process has moved on or gone. Where
@@ -164,6 +190,8 @@ static void *run(void *arg)
 			open_image(o, &it);
 		else if (it.is_cgroup)
 			find_cgroup(o, &it);
+		else if (it.is_jitdump)
+			open_jitdump(o, &it);
 		else
 			open_perf_map(o, &it);
 		free(it.path);
@@ -171,7 +199,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-gpc_status gpc_opener_new(struct gpc_images *images, gpc_opener_perf_map_fn fn, void *ctx,
+gpc_status gpc_opener_new(struct gpc_images *images, gpc_opener_jit_fn fn, void *ctx,
 			  struct gpc_log *log, struct gpc_opener **ret, struct gpc_err *err)
 {
 	struct gpc_opener *o = calloc(1, sizeof *o);
@@ -256,6 +284,20 @@ void gpc_opener_perf_map(struct gpc_opener *o, const struct gpc_process *p)
 	struct item it = {.process = p->id, .pid = p->pid, .ppid = p->ppid};
 
 	put(o, &it);
+}
+
+void gpc_opener_jitdump(struct gpc_opener *o, const struct gpc_process *p,
+			const struct gpc_area *area, const char *path)
+{
+	struct item it = {.process = p->id,
+			  .start = area->start,
+			  .end = area->end,
+			  .pid = p->pid,
+			  .is_jitdump = true,
+			  .path = strdup(path)};
+
+	if (it.path)
+		put(o, &it);
 }
 
 void gpc_opener_set_cgroups(struct gpc_opener *o, gpc_opener_cgroup_fn fn)

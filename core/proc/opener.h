@@ -13,15 +13,17 @@
 
 struct gpc_opener;
 
-/* Called on the opener's thread with the perf map of a process; takes fd. */
-typedef void (*gpc_opener_perf_map_fn)(void *ctx, uint64_t process, int fd);
+/* Called on the opener's thread with what a process says of the code it makes;
+ * takes fd. */
+enum gpc_jit_file { GPC_JIT_PERF_MAP, GPC_JIT_DUMP };
+typedef void (*gpc_opener_jit_fn)(void *ctx, uint64_t process, enum gpc_jit_file kind, int fd);
 
 /* Called on the opener's thread. cgroup not 0: text is that group's path. Else it
  * is what /proc/PID/cgroup says of the process. */
 typedef void (*gpc_opener_cgroup_fn)(void *ctx, uint64_t process, uint64_t cgroup,
 				     const char *text);
 
-gpc_status gpc_opener_new(struct gpc_images *images, gpc_opener_perf_map_fn fn, void *ctx,
+gpc_status gpc_opener_new(struct gpc_images *images, gpc_opener_jit_fn fn, void *ctx,
 			  struct gpc_log *log, struct gpc_opener **ret, struct gpc_err *err);
 /* Waits for the file being opened, forgets the others. NULL is fine. */
 void gpc_opener_free(struct gpc_opener *o);
@@ -36,6 +38,8 @@ bool gpc_opener_is_unified(const struct gpc_opener *o);
 void gpc_opener_file(struct gpc_opener *o, uint32_t image, const struct gpc_process *p,
 		     const struct gpc_area *area);
 void gpc_opener_perf_map(struct gpc_opener *o, const struct gpc_process *p);
+void gpc_opener_jitdump(struct gpc_opener *o, const struct gpc_process *p,
+			const struct gpc_area *area, const char *path);
 
 /* Finds out in which control group p is, p->cgroup if that is not 0. */
 void gpc_opener_cgroup(struct gpc_opener *o, const struct gpc_process *p);

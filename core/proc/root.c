@@ -125,3 +125,11 @@ bool gpc_proc_user(int32_t pid, uid_t *uid, gid_t *gid)
 	*gid = group;
 	return true;
 }
+
+bool gpc_proc_wrote(int32_t pid, const struct stat *file)
+{
+	uid_t uid;
+	gid_t gid;
+
+	return file->st_uid == 0 || (gpc_proc_user(pid, &uid, &gid) && uid == file->st_uid);
+}

@@ -23,5 +23,8 @@ int32_t gpc_ns_pid(int32_t pid);
  * the kernel gives those of processes that have dropped their rights to root.
  * False: the process has gone. */
 bool gpc_proc_user(int32_t pid, uid_t *uid, gid_t *gid);
+/* Can a file be believed to be the process's own word? Only its user or root can
+ * have written it then. */
+bool gpc_proc_wrote(int32_t pid, const struct stat *file);
 
 #endif

@@ -39,6 +39,8 @@ static void process_free(struct gpc_process *p)
 	gpc_space_put(p->space);
 	if (p->perf_map_fd >= 0)
 		close(p->perf_map_fd);
+	if (p->jitdump_fd >= 0)
+		close(p->jitdump_fd);
 	free(p->container);
 	free(p);
 }
@@ -102,7 +104,7 @@ static struct gpc_process *enter(struct gpc_table *t, int32_t pid)
 	p->id = ++t->next_id;
 	p->pid = pid;
 	p->window = t->window;
-	p->perf_map_fd = -1;
+	p->perf_map_fd = p->jitdump_fd = -1;
 	p->older = older;
 	if (!gpc_u64map_set(&t->by_id, p->id, (uintptr_t)p)) {
 		free(p);
@@ -187,6 +189,8 @@ void gpc_table_exec(struct gpc_table *t, int32_t pid, const char *comm)
 		p = old;
 		gpc_space_put(p->space);
 		p->space = NULL;
+		gpc_cleanup_close(&p->jitdump_fd);
+		p->jitdump_fd = -1;
 	} else {
 		p = generations(old) < GENERATIONS ? enter(t, pid) : old;
 		if (!p)

@@ -28,7 +28,8 @@ struct gpc_process {
 	uint64_t exit_ns;          /* 0: lives */
 	struct gpc_space *space;   /* NULL: not known yet */
 	struct gpc_process *older; /* an earlier image of the same pid */
-	int perf_map_fd;           /* -1: none; see gpc_table_need_fn */
+	int perf_map_fd;           /* -1: none; see gpc_table_needs */
+	int jitdump_fd;            /* the same */
 	char comm[16];             /* at exec; else of the main thread when first seen */
 	bool is_sampled;           /* used CPU since we know it */
 	bool is_kernel;            /* a kernel thread, or swapper */
@@ -48,6 +49,9 @@ struct gpc_table_needs {
 		     const struct gpc_area *area);
 	/* Its perf map should be opened while the process lives. */
 	void (*perf_map)(void *ctx, const struct gpc_process *p);
+	/* It maps a jitdump file: the same. */
+	void (*jitdump)(void *ctx, const struct gpc_process *p, const struct gpc_area *area,
+			const char *path);
 	/* ev->kind: GPC_PROC_, or GPC_PROC_SAMPLED when a process used CPU for the
 	 * first time. p is NULL for a process the table does not know (it was
 	 * there before us and has slept since). */

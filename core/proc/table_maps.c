@@ -7,6 +7,7 @@
 #include "base/io.h"
 #include "proc/maps.h"
 #include "proc/table_impl.h"
+#include "sym/jitdump.h"
 
 #define MAPS_MAX (64u << 20)
 
@@ -38,6 +39,8 @@ static void map_area(struct gpc_table *t, struct gpc_process *p, const struct gp
 		return;
 	if (area.image && t->needs.file && gpc_images_wants_file(t->images, area.image))
 		t->needs.file(t->needs.ctx, area.image, p, &area);
+	if (area.image && t->needs.jitdump && p->jitdump_fd < 0 && gpc_jitdump_is(m->path))
+		t->needs.jitdump(t->needs.ctx, p, &area, m->path);
 }
 
 void gpc_table_mmap(struct gpc_table *t, const struct gpc_table_mmap *m)

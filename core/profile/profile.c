@@ -254,9 +254,14 @@ static gpc_frame plain_frame(struct flattening *f, gpc_frame frame)
 
 	if (gpc_u64map_get(&f->frames, frame, &plain))
 		return plain;
-	if (gpc_names_entry(names, frame, &entry) && (entry.address || entry.build_id)) {
+	if (gpc_names_entry(names, frame, &entry) &&
+	    (entry.address || entry.build_id || (!entry.suffix && entry.line))) {
 		entry.address = 0;
 		entry.build_id = 0;
+		if (!entry.suffix) { /* of native code; with runtimes' frames they stay */
+			entry.line = 0;
+			entry.file = 0;
+		}
 		plain = gpc_names_frame(names, &entry);
 	}
 	/* Without memory for it the frame is looked up again. */

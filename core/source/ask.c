@@ -15,7 +15,7 @@
 #include "source/unwind.h"
 
 #define RUNS_MAX    128
-#define STEPS_MAX   1024
+#define STEPS_MAX   GPC_PULLED_MAX
 #define SLOW_NS     (2 * GPC_MS_NS)   /* an answer that takes longer is not taken */
 #define SLOW_MAX    20                /* in a row; then the process is left alone */
 #define SHARE_NS    (100 * GPC_MS_NS) /* of each second of a CPU */
@@ -311,6 +311,31 @@ static bool step_native(struct call *c, struct gpc_step_state *state, struct gpc
 	return is_up;
 }
 
+/* What the collector knows of its frames above the native code that was sampled. */
+static void begin_native(struct call *c, struct gpc_step_state *state)
+{
+	const struct gpc_step_api *step = c->t->c.step;
+
+	if (!GPC_HAS(step, begin) || !step->begin || is_claimed(c->t, state->pc))
+		return;
+	if (step->begin(c->t->c.self, c->t->c.tctx, &c->sample, state) < 0)
+		state->next_sp = 0;
+}
+
+/* The native unwinder lost its way, or has passed the collector's frames: those know
+ * where they are. True: state is there. before: where it was a step ago. */
+static bool resume(struct gpc_step_state *state, const struct gpc_step_state *before, bool is_up)
+{
+	if (state->next_sp <= before->sp || (is_up && state->sp <= state->next_sp))
+		return false;
+	state->pc = state->next_pc;
+	state->sp = state->next_sp;
+	state->fp = state->next_fp;
+	state->is_leaf = 0;
+	state->next_sp = 0;
+	return true;
+}
+
 /* Alternates between the collector's steps and the native unwinder. */
 static bool step_up(struct call *c)
 {
@@ -325,14 +350,22 @@ static bool step_up(struct call *c)
 
 	gpc_regs_unwind(c->sample.regs, &regs);
 	c->ret->n = 0;
+	begin_native(c, &state);
 	for (unsigned i = 0; i < STEPS_MAX && goes_on && st == GPC_OK && c->ret->n < GPC_PULLED_MAX;
 	     i++) {
 		if (is_claimed(c->t, gpc_join_native(state.pc, state.is_leaf))) {
 			has_runtime = true;
+			state.next_sp = 0;
 			st = step_runtime(c, &state, &goes_on);
 			take_state(&state, &regs);
 		} else {
+			struct gpc_step_state before = state;
+
 			goes_on = step_native(c, &state, &regs);
+			if (resume(&state, &before, goes_on)) {
+				goes_on = true;
+				take_state(&state, &regs);
+			}
 		}
 	}
 	is_whole = !has_run(c);

@@ -7,7 +7,7 @@
 #include "source/decode.h"
 #include "source/slot.h"
 
-#define GPC_FOLD_MAX 512 /* frames; the kernel gives at most 127 by default */
+#define GPC_FOLD_MAX 2304 /* frames: GPC_PULLED_MAX and the kernel's, at most 127 by default */
 
 struct gpc_folded {
 	uint32_t n;

@@ -30,44 +30,6 @@
 #define MEM_FILES    256
 #define KEEP_BYTES   (256u << 10) /* of an empty table */
 
-/* ---- what the table asks for --------------------------------------------- */
-
-static void need_file(void *ctx, uint32_t image, const struct gpc_process *p,
-		      const struct gpc_area *area)
-{
-	struct gpc_sampler *s = ctx;
-
-	gpc_opener_file(s->opener, image, p, area);
-}
-
-static void need_perf_map(void *ctx, const struct gpc_process *p)
-{
-	struct gpc_sampler *s = ctx;
-
-	gpc_opener_perf_map(s->opener, p);
-}
-
-static void on_changed(void *ctx, const struct gpc_process *p, const struct gpc_process_event *ev)
-{
-	struct gpc_sampler *s = ctx;
-
-	if (s->config.changed)
-		s->config.changed(s->config.ctx, p, ev);
-}
-
-static void on_perf_map(void *ctx, uint64_t process, int fd)
-{
-	struct gpc_sampler *s = ctx;
-	struct gpc_process *p;
-	autolock(&s->lock);
-
-	p = gpc_table_by_id(s->table, process);
-	if (!p || p->perf_map_fd >= 0)
-		close(fd);
-	else
-		p->perf_map_fd = fd;
-}
-
 static void on_cgroup(void *ctx, uint64_t process, uint64_t cgroup, const char *text)
 {
 	struct gpc_sampler *s = ctx;
@@ -205,10 +167,7 @@ static void *run(void *arg)
 static gpc_status build(struct gpc_sampler *s, struct gpc_err *err)
 {
 	struct gpc_images_limits limits = {.symbol_bytes = SYMBOL_BYTES, .max_files = OPEN_FILES};
-	struct gpc_table_needs needs = {.ctx = s,
-					.file = need_file,
-					.perf_map = need_perf_map,
-					.changed = on_changed};
+	struct gpc_table_needs needs = gpc_sampler_needs(s);
 
 	s->proc_fd = s->threads.proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -219,7 +178,7 @@ static gpc_status build(struct gpc_sampler *s, struct gpc_err *err)
 	gpc_try(gpc_kernel_syms_new("/proc/kallsyms", &s->kernel, err));
 	gpc_try(gpc_table_new("/proc", s->images, &needs, s->log, &s->table, err));
 	gpc_try(gpc_reader_new(s->log, &s->reader, err));
-	gpc_try(gpc_opener_new(s->images, on_perf_map, s, s->log, &s->opener, err));
+	gpc_try(gpc_opener_new(s->images, gpc_sampler_jit_file, s, s->log, &s->opener, err));
 	if (s->config.placed)
 		gpc_opener_set_cgroups(s->opener, on_cgroup);
 	s->place = (struct gpc_place){.table = s->table,

@@ -90,4 +90,8 @@ void gpc_sampler_check_pull(struct gpc_sampler *s);
 /* Processes that are pulled are unwound so too. Not locked. */
 void gpc_sampler_set_unwind(struct gpc_sampler *s, enum gpc_unwind_mode mode);
 
+/* sampler_needs.c: what the process table and the opener call. */
+struct gpc_table_needs gpc_sampler_needs(struct gpc_sampler *s);
+void gpc_sampler_jit_file(void *ctx, uint64_t process, enum gpc_jit_file kind, int fd);
+
 #endif

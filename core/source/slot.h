@@ -16,7 +16,7 @@
 #include "source/ring.h"
 
 #define GPC_RECORD_MAX 65536
-#define GPC_PULLED_MAX 512 /* frames */
+#define GPC_PULLED_MAX 2048 /* frames */
 
 /* The user part of a sample's stack, as a reader found it: leaf first, numbers
  * of names of this epoch, or addresses to look up (return addresses have been

@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source/symbolize.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/map.h"
-#include "proc/root.h"
+#include "base/vec.h"
 #include "source/fold.h"
 #include "source/frames.h"
+#include "source/jitcode.h"
 #include "sym/demangle.h"
-#include "sym/perfmap.h"
 
-#define PERF_MAP_MAX (64u << 20)
+/* A frame of the result, or several: the functions inlined there, innermost first.
+ * Then it is CHAIN and a place in chains, where their number stands first. */
+#define CHAIN      (UINT64_C(1) << 56)
+#define FRAMES_MAX (2 * GPC_FOLD_MAX)
 
 /* The state of one run. Frames of files, of the kernel and of the vdso mean the
  * same in every process; plain addresses only in theirs. */
 struct run {
 	struct gpc_symbolizer *y;
-	struct gpc_u64map shared, own; /* raw frame -> frame */
-	uint64_t process;              /* whose own and perf_map are */
-	struct gpc_perfmap *perf_map;
+	struct gpc_u64map shared, own; /* raw frame -> frame or chain */
+	vec(gpc_frame) chains;
+	uint64_t process; /* whose own and jit are */
+	struct gpc_jitcode jit;
 	gpc_frame unknown;
 	struct gpc_u64map build_ids; /* image -> text, of those asked for */
 };
@@ -34,12 +36,17 @@ struct text {
 	const char *suffix;
 	gpc_str build_id;
 	uint64_t address;
+	const char *file; /* NULL: not known, or not asked for */
+	uint32_t line;
 };
 
-/* Where in a file a frame is, when that is asked for. */
+/* Where a frame is, when that is asked for. */
 struct place {
 	gpc_str build_id;
 	uint64_t address;
+	const char *file;
+	uint32_t line;
+	bool is_inlined;
 };
 
 static const struct place nowhere;
@@ -49,8 +56,11 @@ static gpc_frame intern(struct run *run, const struct text *t)
 	struct gpc_names *names = run->y->names;
 	struct gpc_frame_entry e = {.flags = t->flags,
 				    .build_id = t->build_id,
-				    .address = t->address};
+				    .address = t->address,
+				    .line = t->line};
 
+	if (t->file)
+		e.file = gpc_names_str(names, t->file, strlen(t->file));
 	e.function = gpc_names_str(names, t->function, strlen(t->function));
 	e.module = gpc_names_str(names, t->module, strlen(t->module));
 	e.suffix = gpc_names_str(names, t->suffix, strlen(t->suffix));
@@ -65,12 +75,19 @@ static gpc_frame native(struct run *run, const char *name, const char *module,
 	autofree char *with_module = NULL;
 	struct text t = {.function = plain ? plain : name,
 			 .module = module,
+			 .flags = place->is_inlined ? GPC_FRAME_INLINED : 0,
 			 .suffix = "",
 			 .build_id = place->build_id,
-			 .address = place->address};
+			 .address = place->address,
+			 .file = place->file,
+			 .line = place->line};
+	size_t n = strlen(module);
+	/* "[vdso]" is shown as (vdso). */
+	size_t bracket = n > 2 && module[0] == '[' && module[n - 1] == ']';
 
 	if (run->y->insert_dso && *module &&
-	    asprintf(&with_module, "%s (%s)", t.function, module) > 0)
+	    asprintf(&with_module, "%s (%.*s)", t.function, (int)(n - 2 * bracket),
+		     module + bracket) > 0)
 		t.function = with_module;
 	return intern(run, &t);
 }
@@ -82,7 +99,9 @@ static gpc_frame nameless(struct run *run, const char *module, const struct plac
 	struct text t = {.module = module,
 			 .suffix = "",
 			 .build_id = place->build_id,
-			 .address = place->address};
+			 .address = place->address,
+			 .file = place->file,
+			 .line = place->line};
 
 	if (asprintf(&name, "(%s)", module) < 0) {
 		name = NULL;
@@ -105,15 +124,45 @@ static gpc_str build_id(struct run *run, uint32_t image)
 	return (gpc_str)known;
 }
 
-static gpc_frame in_file(struct run *run, uint64_t raw)
+/* Adds the functions that were inlined at an address to chains. What is known of
+ * the last one, which was not, goes to *place. */
+static uint32_t add_inlined(struct run *run, const struct gpc_line_list *lines, const char *path,
+			    struct place *place)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < lines->n; i++) {
+		const struct gpc_source_line *l = &lines->at[i];
+		struct place at = *place;
+
+		if (run->y->addresses) {
+			at.file = l->file;
+			at.line = l->line;
+		}
+		if (!l->function) {
+			*place = at;
+			continue;
+		}
+		at.is_inlined = true;
+		if (run->y->inlines && vec_push(&run->chains, native(run, l->function, path, &at)))
+			n++;
+	}
+	return n;
+}
+
+/* A frame, or a chain. */
+static uint64_t in_file(struct run *run, uint64_t raw)
 {
 	struct gpc_images *images = gpc_sampler_images(run->y->sampler);
-	uint32_t image = gpc_raw_image(raw);
+	uint32_t image = gpc_raw_image(raw), n = 0;
 	struct gpc_symbol symbol = {0};
 	const char *path = gpc_images_path(images, image);
 	gpc_status st = gpc_images_symbol(images, image, gpc_raw_offset(raw), &symbol);
 	bool has_name = st == GPC_OK && symbol.name;
+	size_t first = run->chains.n;
+	struct gpc_line_list lines = {0};
 	struct place place = {0};
+	gpc_frame frame;
 
 	/* Unmapped while the last window was finished, and forgotten with it. */
 	if (!path)
@@ -123,7 +172,17 @@ static gpc_frame in_file(struct run *run, uint64_t raw)
 		place.build_id = build_id(run, image);
 		place.address = has_name ? symbol.start : symbol.address;
 	}
-	return has_name ? native(run, symbol.name, path, &place) : nameless(run, path, &place);
+	if (st == GPC_OK && (run->y->addresses || run->y->inlines))
+		gpc_images_lines(images, image, gpc_raw_offset(raw), &lines);
+	if (lines.n && vec_push(&run->chains, 0))
+		n = add_inlined(run, &lines, path, &place);
+	frame = has_name ? native(run, symbol.name, path, &place) : nameless(run, path, &place);
+	if (n && vec_push(&run->chains, frame)) {
+		run->chains.at[first] = n + 1;
+		return CHAIN | first;
+	}
+	run->chains.n = first;
+	return frame;
 }
 
 static gpc_frame in_kernel(struct run *run, uint64_t address)
@@ -158,7 +217,7 @@ static gpc_frame in_vdso(struct run *run, uint64_t offset)
 	return name ? native(run, name, "[vdso]", &nowhere) : nameless(run, "vdso", &nowhere);
 }
 
-static gpc_frame resolve_shared(struct run *run, uint64_t raw)
+static uint64_t resolve_shared(struct run *run, uint64_t raw)
 {
 	switch (raw & GPC_RAW_KIND) {
 	case GPC_RAW_FILE:
@@ -172,52 +231,13 @@ static gpc_frame resolve_shared(struct run *run, uint64_t raw)
 
 /* ---- plain addresses: JIT code, or nothing --------------------------------- */
 
-/* A fresh look while the process lives, since maps grow; else what was opened
- * while it lived. *ret_saved: a descriptor that stays the table's. */
-static int open_perf_map(struct gpc_sampler *s, const struct gpc_process *p)
-{
-	char path[64];
-	int32_t inner = gpc_ns_pid(p->pid);
-	int fd = -1;
-
-	if (!p->exit_ns && inner) {
-		snprintf(path, sizeof path, "/tmp/perf-%d.map", inner);
-		if (gpc_root_open(p->pid, path, &fd, NULL, NULL) == GPC_OK)
-			return fd;
-	}
-	gpc_sampler_lock(s);
-	fd = p->perf_map_fd >= 0 ? dup(p->perf_map_fd) : -1;
-	gpc_sampler_unlock(s);
-	return fd;
-}
-
-static struct gpc_perfmap *load_perf_map(struct run *run, uint64_t process)
-{
-	struct gpc_sampler *s = run->y->sampler;
-	struct gpc_process *p;
-	struct gpc_perfmap *map = NULL;
-	autoclose int fd = -1;
-
-	gpc_sampler_lock(s);
-	p = gpc_table_by_id(gpc_sampler_table(s), process);
-	gpc_sampler_unlock(s);
-	/* Entries go only in gpc_sampler_trim, which is ours to call. */
-	if (!p || !p->has_jit)
-		return NULL;
-	fd = open_perf_map(s, p);
-	if (fd < 0 || lseek(fd, 0, SEEK_SET) < 0 ||
-	    gpc_perfmap_load(fd, PERF_MAP_MAX, &map, NULL) < 0)
-		return NULL;
-	return map;
-}
-
 static void enter_process(struct run *run, uint64_t process)
 {
 	if (run->process == process)
 		return;
 	gpc_u64map_clear(&run->own);
-	gpc_perfmap_free(run->perf_map);
-	run->perf_map = load_perf_map(run, process);
+	gpc_jitcode_deinit(&run->jit);
+	gpc_jitcode_load(run->y->sampler, process, &run->jit);
 	run->process = process;
 }
 
@@ -237,9 +257,10 @@ static uint64_t map_address(struct run *run, uint64_t process, uint64_t address)
 	return raw;
 }
 
-static gpc_frame plain(struct run *run, uint64_t process, uint64_t address)
+static uint64_t plain(struct run *run, uint64_t process, uint64_t address)
 {
-	const char *name;
+	struct gpc_jit_symbol symbol;
+	struct place place = {0};
 
 	if (run->y->is_foreign) {
 		uint64_t raw = map_address(run, process, address);
@@ -247,19 +268,24 @@ static gpc_frame plain(struct run *run, uint64_t process, uint64_t address)
 		if (raw != address)
 			return resolve_shared(run, raw);
 	}
-	name = run->perf_map ? gpc_perfmap_find(run->perf_map, address) : NULL;
-	return name ? native(run, name, "", &nowhere) : run->unknown;
+	if (!gpc_jitcode_find(&run->jit, address, &symbol))
+		return run->unknown;
+	if (run->y->addresses) {
+		place.file = symbol.file;
+		place.line = symbol.line;
+	}
+	return native(run, symbol.name, "", &place);
 }
 
 /* ---- stacks ------------------------------------------------------------------ */
 
-static gpc_frame resolve(struct run *run, uint64_t process, uint64_t raw)
+/* A frame, or a chain. */
+static uint64_t resolve(struct run *run, uint64_t process, uint64_t raw)
 {
 	bool is_plain = (raw & GPC_RAW_KIND) == 0;
 	struct text cut = {.function = "[truncated]", .module = "", .suffix = ""};
 	struct gpc_u64map *cache = is_plain ? &run->own : &run->shared;
-	uint64_t known;
-	gpc_frame frame;
+	uint64_t known, frame;
 
 	if ((raw & GPC_FRAME_MASK) == GPC_FRAME_TAG)
 		return raw; /* named by the collector already */
@@ -276,15 +302,37 @@ static gpc_frame resolve(struct run *run, uint64_t process, uint64_t raw)
 	return frame;
 }
 
+/* Puts a frame, or those of a chain. In a stack so deep that there is no room,
+ * inlined functions are left out. */
+static uint32_t put(const struct run *run, uint64_t value, gpc_frame frames[FRAMES_MAX], uint32_t n)
+{
+	const gpc_frame *chain;
+	uint32_t length;
+
+	if ((value & GPC_FRAME_MASK) != CHAIN) {
+		frames[n] = value;
+		return n + 1;
+	}
+	chain = &run->chains.at[value & ~GPC_FRAME_MASK];
+	length = (uint32_t)*chain++;
+	if (n >= FRAMES_MAX - GPC_FOLD_MAX - length) {
+		frames[n] = chain[length - 1];
+		return n + 1;
+	}
+	memcpy(frames + n, chain, length * sizeof *chain);
+	return n + length;
+}
+
 static gpc_status symbolize_row(struct run *run, const struct gpc_stack_row *row,
 				struct gpc_stacks *out)
 {
-	gpc_frame frames[GPC_FOLD_MAX];
-	uint32_t n = row->n_frames < GPC_FOLD_MAX ? row->n_frames : GPC_FOLD_MAX;
+	gpc_frame frames[FRAMES_MAX];
+	uint32_t n = 0;
 	gpc_status st;
 
-	for (uint32_t i = 0; i < n; i++)
-		frames[i] = resolve(run, gpc_key_process(row->process), row->frames[i]);
+	for (uint32_t i = 0; i < row->n_frames && i < GPC_FOLD_MAX; i++)
+		n = put(run, resolve(run, gpc_key_process(row->process), row->frames[i]), frames,
+			n);
 	/* A row without frames is what came over the cap; it stays one. */
 	st = gpc_stacks_add(out, row->process, frames, n, row->value);
 	return st == GPC_E_BUDGET ? GPC_OK : st;
@@ -328,6 +376,42 @@ static gpc_status by_process(const struct gpc_stacks *raw, struct rank **ret)
 	return GPC_OK;
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Lines are looked up file by file, in the order of addresses: neighbours share
+ * what must be read for them. */
+static gpc_status resolve_files(struct run *run, const struct gpc_stacks *raw)
+{
+	autocall(gpc_u64map_deinit) struct gpc_u64map seen = {0};
+	vec(uint64_t) list = {0};
+	gpc_status st = GPC_OK;
+
+	for (size_t i = 0; i < gpc_stacks_rows(raw); i++) {
+		struct gpc_stack_row row = gpc_stacks_row(raw, i);
+
+		for (uint32_t k = 0; k < row.n_frames && k < GPC_FOLD_MAX; k++)
+			if ((row.frames[k] & GPC_RAW_KIND) == GPC_RAW_FILE &&
+			    !gpc_u64map_set(&seen, row.frames[k], 0))
+				st = GPC_E_NOMEM;
+	}
+	if (!vec_reserve(&list, seen.n))
+		st = GPC_E_NOMEM;
+	for (size_t i = 0; i < seen.room && st == GPC_OK; i++)
+		if (seen.slots[i].value)
+			list.at[list.n++] = seen.slots[i].key;
+	if (list.n)
+		qsort(list.at, list.n, sizeof *list.at, compare_numbers);
+	for (size_t i = 0; i < list.n; i++)
+		resolve(run, 0, list.at[i]);
+	vec_deinit(&list);
+	return st;
+}
+
 gpc_status gpc_symbolize(struct gpc_symbolizer *y, const struct gpc_stacks *raw,
 			 struct gpc_stacks *out, struct gpc_err *err)
 {
@@ -338,6 +422,8 @@ gpc_status gpc_symbolize(struct gpc_symbolizer *y, const struct gpc_stacks *raw,
 
 	run.unknown = intern(&run, &unknown);
 	st = by_process(raw, &order);
+	if (st == GPC_OK && !y->is_foreign && (y->inlines || y->addresses))
+		st = resolve_files(&run, raw);
 	for (size_t i = 0; i < gpc_stacks_rows(raw) && st == GPC_OK; i++) {
 		struct gpc_stack_row row = gpc_stacks_row(raw, order[i].row);
 
@@ -345,7 +431,8 @@ gpc_status gpc_symbolize(struct gpc_symbolizer *y, const struct gpc_stacks *raw,
 	}
 	gpc_u64map_deinit(&run.shared);
 	gpc_u64map_deinit(&run.own);
+	vec_deinit(&run.chains);
 	gpc_u64map_deinit(&run.build_ids);
-	gpc_perfmap_free(run.perf_map);
+	gpc_jitcode_deinit(&run.jit);
 	return st < 0 ? gpc_err_set(err, st, "symbolize: %s", gpc_status_name(st)) : GPC_OK;
 }

@@ -16,7 +16,9 @@ struct gpc_symbolizer {
 	const struct gpc_vdso *vdso; /* NULL: none */
 	bool insert_dso;             /* " (file)" after each native name */
 	bool demangle;
-	bool addresses;     /* frames have addresses and build-ids: functions of one name differ */
+	bool inlines;       /* inlined functions are frames of their own */
+	bool addresses;     /* frames have addresses, build-ids and lines: functions of one name,
+			     * and lines of one function differ */
 	bool is_foreign;    /* raw is a collector's: numbers of names, addresses as the
 			     * process has them, or nonsense */
 	bool kernel_hidden; /* set when the kernel's addresses could not be had */

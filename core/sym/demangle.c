@@ -9,9 +9,19 @@
 #include <libiberty/demangle.h>
 
 #include "base/cleanup.h"
+#include "base/thread.h"
 
-#define MAX_MANGLED 8192
+#define MAX_MANGLED 4096
 #define MAX_TEXT    16384
+/* The C++ demangler recurses, and by itself refuses names that could make it
+ * recurse deeply: those of more than 1 KiB. Such a name gets a stack that the
+ * deepest one of MAX_MANGLED fits in, of which it seldom touches much. */
+#define LONG_NAME  1024
+#define LONG_STACK ((size_t)64 << 20)
+/* In names of D each "Q" can repeat what came before it, without a limit of the
+ * demangler's own: so many are let through. */
+#define MAX_D      1024
+#define MAX_D_BACK 12
 
 /* A short hostile name can stand for gigabytes of text (substitutions repeat
  * what repeats). The demanglers cannot be told to stop, so we jump out of
@@ -34,17 +44,61 @@ static void append(const char *piece, size_t n, void *ctx)
 	out->n += n;
 }
 
-static bool demangle(const char *name, struct output *out)
-{
-	const int options = DMGL_PARAMS | DMGL_ANSI;
+/* A name to be demangled, perhaps on another stack. */
+struct job {
+	const char *name;
+	struct output *out;
+	int options;
+	bool is_done;
+};
 
+static void *run_cplus(void *arg)
+{
+	struct job *job = arg;
+
+	if (setjmp(job->out->full))
+		return NULL;
+	job->out->n = 0;
+	job->is_done = cplus_demangle_v3_callback(job->name, job->options, append, job->out) != 0;
+	return NULL;
+}
+
+static bool demangle_cplus(const char *name, struct output *out)
+{
+	struct job job = {name, out, DMGL_PARAMS | DMGL_ANSI, false};
+
+	if (strlen(name) <= LONG_NAME) {
+		run_cplus(&job);
+		return job.is_done;
+	}
+	job.options |= DMGL_NO_RECURSE_LIMIT;
+	return gpc_thread_run(LONG_STACK, run_cplus, &job) && job.is_done;
+}
+
+static bool demangle_rust(const char *name, struct output *out)
+{
 	if (setjmp(out->full))
 		return false;
 	out->n = 0;
-	if (rust_demangle_callback(name, options, append, out))
-		return true;
-	out->n = 0;
-	return name[1] == 'Z' && cplus_demangle_v3_callback(name, options, append, out);
+	return rust_demangle_callback(name, DMGL_PARAMS | DMGL_ANSI, append, out);
+}
+
+static bool demangle(const char *name, struct output *out)
+{
+	return demangle_rust(name, out) || (name[1] == 'Z' && demangle_cplus(name, out));
+}
+
+static char *demangle_d(const char *name)
+{
+	size_t back = 0;
+	autofree char *text = NULL;
+
+	if (strnlen(name, MAX_D + 1) > MAX_D)
+		return NULL;
+	for (const char *at = name; *at; at++)
+		back += *at == 'Q';
+	text = back <= MAX_D_BACK ? dlang_demangle(name, DMGL_PARAMS) : NULL;
+	return text && *text && strlen(text) < MAX_TEXT ? take(text) : NULL;
 }
 
 /* What tools append to a mangled name: "@plt" is not part of it. */
@@ -60,6 +114,8 @@ char *gpc_demangle(const char *name)
 	autofree char *text = NULL;
 	const char *rest;
 
+	if (name[0] == '_' && name[1] == 'D')
+		return demangle_d(name);
 	if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R'))
 		return NULL;
 	if (strnlen(name, MAX_MANGLED + 1) > MAX_MANGLED)

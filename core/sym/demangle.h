@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C++ (Itanium) and Rust (legacy and v0) names as people write them. */
+/* C++ (Itanium), Rust (legacy and v0) and D names as people write them. */
 #ifndef GPC_SYM_DEMANGLE_H
 #define GPC_SYM_DEMANGLE_H
 

@@ -11,8 +11,10 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "elf/gopclntab.h"
 #include "elf/symtab.h"
 #include "sym/images.h"
+#include "sym/lines.h"
 
 enum gpc_image_file {
 	GPC_IMAGE_WANTED = 0,
@@ -37,11 +39,17 @@ struct gpc_image {
 	char *path;
 	int fd;
 	struct gpc_image_stamp stamp;
+	int debug_fd; /* where its symbols went when it was stripped; -1: not found */
+	struct gpc_image_stamp debug_stamp;
+	uint8_t *mini; /* its .gnu_debugdata, with the symbols; NULL: not needed */
+	size_t mini_bytes;
+	struct gpc_gopclntab go;    /* layout 0: not a Go program */
 	struct gpc_symtab *symbols; /* NULL: not loaded, or does not load */
 	gpc_status broken;          /* why the symbols do not load; else GPC_OK */
-	struct gpc_u64map known;    /* index of a function → place in names */
-	vec(char *) names;          /* NULL: the file does not say */
-	size_t name_bytes, bytes;   /* bytes: all of it, as last counted */
+	struct gpc_u64map known; /* index of a function, or GO and its record → place in names */
+	vec(char *) names;       /* NULL: the file does not say */
+	struct gpc_lines lines;
+	size_t name_bytes, bytes; /* bytes: all of it, as last counted */
 };
 
 /* Clears what the key does not use, so that equal keys have equal bytes. */
@@ -52,11 +60,18 @@ void gpc_image_free(struct gpc_image *image);
  * device differs. */
 bool gpc_image_is_file(const struct gpc_image_key *key, int fd, struct gpc_image_stamp *stamp,
 		       bool *by_inode_alone);
+/* Takes fd, the file with the debug information; what was loaded without it is
+ * dropped. */
+void gpc_image_set_debug(struct gpc_image *image, int fd);
+void gpc_image_close(struct gpc_image *image);
+/* Descriptors that it holds. */
+unsigned gpc_image_files(const struct gpc_image *image);
 /* For an image with a file. */
 gpc_status gpc_image_load(struct gpc_image *image, struct gpc_err *err);
 /* Returns the length; 0: neither the key nor the file tells. */
 size_t gpc_image_build_id(const struct gpc_image *image, uint8_t ret[GPC_BUILD_ID_MAX]);
 gpc_status gpc_image_symbol(struct gpc_image *image, uint64_t file_offset, struct gpc_symbol *ret);
+void gpc_image_lines(struct gpc_image *image, uint64_t file_offset, struct gpc_line_list *ret);
 /* Gives back the symbols; the names too, when no one holds them any more. */
 void gpc_image_drop_table(struct gpc_image *image);
 void gpc_image_drop_names(struct gpc_image *image);

@@ -15,6 +15,7 @@
 
 #define MODULE       "sym"
 #define IDLE_WINDOWS 2
+#define DEBUG_KEPT   ((size_t)512 << 10) /* of one file, when others are asked */
 
 struct gpc_images {
 	struct gpc_images_limits limits;
@@ -28,6 +29,7 @@ struct gpc_images {
 	struct gpc_u64map by_key;    /* hash of the key → place in all */
 	struct gpc_u64map by_number; /* number → place in all */
 	uint32_t last_number, window;
+	uint32_t asked; /* the image that was last asked for lines */
 	uint64_t turn;
 	size_t files, bytes; /* bytes of symbols and names */
 };
@@ -99,7 +101,7 @@ static void remove_at(struct gpc_images *images, size_t place)
 		gpc_u64map_set(&images->by_number, last->number, place);
 	}
 	images->bytes -= image->bytes;
-	images->files -= image->fd >= 0;
+	images->files -= gpc_image_files(image);
 	gpc_image_free(image);
 }
 
@@ -149,13 +151,29 @@ static struct gpc_image *use_open(struct gpc_images *images, uint32_t number)
 	return image->state == GPC_IMAGE_OPEN ? image : NULL;
 }
 
-static void recount(struct gpc_images *images, struct gpc_image *image)
+/* The same without a use of it. */
+static struct gpc_image *open_image(struct gpc_images *images, uint32_t number)
+{
+	autolock(&images->lock);
+	struct gpc_image *image = by_number(images, number);
+
+	return image && image->state == GPC_IMAGE_OPEN ? image : NULL;
+}
+
+/* Files and bytes of an image are what they were; now counts them anew. */
+static void recount_since(struct gpc_images *images, struct gpc_image *image, unsigned files)
 {
 	size_t bytes = gpc_image_table_bytes(image);
 
 	autolock(&images->lock);
 	images->bytes += bytes - image->bytes;
 	image->bytes = bytes;
+	images->files += gpc_image_files(image) - files;
+}
+
+static void recount(struct gpc_images *images, struct gpc_image *image)
+{
+	recount_since(images, image, gpc_image_files(image));
 }
 
 static size_t open_files(struct gpc_images *images)
@@ -264,6 +282,36 @@ static void drop_unused(struct gpc_images *images, bool (*keep)(void *ctx, uint3
 	images->window++;
 }
 
+/* Questions turn to another file: what was read for those about the last one goes,
+ * most of all what had to be unpacked for them. Answers stay. */
+static void turn_to(struct gpc_images *images, struct gpc_image *image)
+{
+	struct gpc_image *last = open_image(images, images->asked);
+
+	images->asked = image->number;
+	if (!last || last == image || !last->lines.dwarf)
+		return;
+	gpc_dwarf_forget(last->lines.dwarf);
+	if (gpc_dwarf_bytes(last->lines.dwarf) > DEBUG_KEPT)
+		gpc_lines_close(&last->lines);
+	recount(images, last);
+}
+
+/* After the window. */
+static void rest(struct gpc_images *images)
+{
+	for (size_t i = 0; i < images->all.n; i++) {
+		struct gpc_image *image = images->all.at[i];
+
+		if (!image->lines.dwarf)
+			continue;
+		gpc_dwarf_rest(image->lines.dwarf);
+		if (gpc_dwarf_bytes(image->lines.dwarf) > DEBUG_KEPT)
+			gpc_lines_close(&image->lines);
+		recount(images, image);
+	}
+}
+
 static void drop_symbols(struct gpc_images *images, struct gpc_image *image)
 {
 	gpc_image_drop_table(image);
@@ -275,9 +323,9 @@ static void close_file(struct gpc_images *images, struct gpc_image *image)
 {
 	drop_symbols(images, image);
 	autolock(&images->lock);
-	close(take_fd(&image->fd));
+	images->files -= gpc_image_files(image);
+	gpc_image_close(image);
 	image->state = GPC_IMAGE_WANTED;
-	images->files--;
 }
 
 gpc_status gpc_images_new(const struct gpc_images_limits *limits, struct gpc_log *log,
@@ -391,6 +439,19 @@ bool gpc_images_offer(struct gpc_images *images, uint32_t image, int fd)
 	return accept_file(images, image, &file, &stamp);
 }
 
+void gpc_images_offer_debug(struct gpc_images *images, uint32_t image, int fd)
+{
+	autoclose int file = fd;
+	struct gpc_image *found;
+
+	autolock(&images->work);
+	found = open_image(images, image);
+	if (!found || found->debug_fd >= 0)
+		return;
+	gpc_image_set_debug(found, take_fd(&file));
+	recount_since(images, found, 1);
+}
+
 void gpc_images_give_up(struct gpc_images *images, uint32_t image)
 {
 	autolock(&images->lock);
@@ -418,6 +479,22 @@ gpc_status gpc_images_symbol(struct gpc_images *images, uint32_t image, uint64_t
 	return GPC_OK;
 }
 
+void gpc_images_lines(struct gpc_images *images, uint32_t image, uint64_t file_offset,
+		      struct gpc_line_list *ret)
+{
+	struct gpc_image *found;
+
+	*ret = (struct gpc_line_list){0};
+	autolock(&images->work);
+	found = use_open(images, image);
+	if (!found || load(images, found) < 0)
+		return;
+	turn_to(images, found);
+	gpc_image_lines(found, file_offset, ret);
+	if (gpc_image_table_bytes(found) != found->bytes)
+		recount(images, found);
+}
+
 void gpc_images_trim(struct gpc_images *images, bool (*keep)(void *ctx, uint32_t image), void *ctx)
 {
 	/* Room for new files: they are only refused once max_files are open. */
@@ -426,6 +503,7 @@ void gpc_images_trim(struct gpc_images *images, bool (*keep)(void *ctx, uint32_t
 
 	autolock(&images->work);
 	drop_unused(images, keep, ctx);
+	rest(images);
 	while (images->bytes > images->limits.symbol_bytes &&
 	       (image = least_recent(images, has_memory)))
 		drop_symbols(images, image);

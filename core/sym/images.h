@@ -35,6 +35,20 @@ struct gpc_symbol {
 	uint64_t address;     /* of the place asked for, as linked; 0 unknown */
 };
 
+/* One of the functions that an instruction belongs to. Texts as in gpc_symbol. */
+struct gpc_source_line {
+	const char *function; /* inlined; mangled, or plain; NULL: the symbol's */
+	const char *file;     /* NULL: not known */
+	uint32_t line;        /* 0: not known */
+};
+
+/* The innermost first; the last one was not inlined. Borrowed until the next
+ * question. */
+struct gpc_line_list {
+	const struct gpc_source_line *at;
+	size_t n; /* 0: there is no debug information for this */
+};
+
 struct gpc_images;
 
 struct gpc_images_limits {
@@ -70,6 +84,10 @@ bool gpc_images_wants_file(struct gpc_images *images, uint32_t image);
  * device and inode (st_dev of overlayfs and btrfs differs from the mapping's:
  * then inode alone, reported at debug level). */
 bool gpc_images_offer(struct gpc_images *images, uint32_t image, int fd);
+/* The file with the symbols and debug information of an image whose file was
+ * accepted (fd is taken in every case): the caller has made sure that it is this
+ * image's. May wait while symbols are read. */
+void gpc_images_offer_debug(struct gpc_images *images, uint32_t image, int fd);
 /* An offer will never come (the process was gone before its file was opened). */
 void gpc_images_give_up(struct gpc_images *images, uint32_t image);
 
@@ -77,6 +95,10 @@ void gpc_images_give_up(struct gpc_images *images, uint32_t image);
  * GPC_OK with ret->name NULL when no symbol covers it. GPC_E_GONE: no file. */
 gpc_status gpc_images_symbol(struct gpc_images *images, uint32_t image, uint64_t file_offset,
 			     struct gpc_symbol *ret);
+
+/* Source lines of a file offset. Cheapest in the order of offsets. */
+void gpc_images_lines(struct gpc_images *images, uint32_t image, uint64_t file_offset,
+		      struct gpc_line_list *ret);
 
 /* After a window: drops images not used (added, or asked for) in the last two
  * windows, then the least recently used symbol tables and descriptors over the

@@ -10,29 +10,18 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
+#include "sym/codemap.h"
 
 #define CHUNK     65536
 #define MAX_NAMES UINT32_MAX
 
-/* Code that was written to several times is described by several lines: the
- * entries are cut so that none overlaps another. */
-struct entry {
-	uint64_t start;
-	uint32_t size, name;
-};
-
 struct gpc_perfmap {
-	vec(struct entry) entries; /* by start */
+	struct gpc_codemap code; /* values: where in names */
 	vec(char) names;
 };
 
-struct line {
-	uint64_t start, end;
-	uint32_t name, order; /* larger: newer */
-};
-
 struct reader {
-	vec(struct line) lines;
+	vec(struct gpc_code) lines; /* values: where in names */
 	vec(char) names;
 	bool no_memory;
 };
@@ -71,7 +60,7 @@ static const char *read_hex(const char *at, const char *end, uint64_t *ret)
 /* False: no memory. Lines that are none are left out. */
 static bool read_line(struct reader *r, const char *at, const char *end)
 {
-	struct line line = {.order = (uint32_t)r->lines.n};
+	struct gpc_code line = {.order = (uint32_t)r->lines.n};
 	uint64_t size;
 	size_t n;
 
@@ -87,7 +76,7 @@ static bool read_line(struct reader *r, const char *at, const char *end)
 	line.end = line.start + size < line.start ? UINT64_MAX : line.start + size;
 	if (!vec_reserve(&r->names, n + 1))
 		return false;
-	line.name = (uint32_t)r->names.n;
+	line.value = (uint32_t)r->names.n;
 	memcpy(r->names.at + r->names.n, at, n);
 	r->names.at[r->names.n + n] = '\0';
 	r->names.n += n + 1;
@@ -106,108 +95,12 @@ static size_t read_lines(struct reader *r, const char *text, size_t n)
 	return (size_t)(at - text);
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct line *x = a, *y = b;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return (x->order > y->order) - (x->order < y->order);
-}
-
-/* The lines that cover the place where the sweep is, newest first: a heap. */
-struct heap {
-	const struct line **at;
-	size_t n;
-};
-
-static void swap(struct heap *h, size_t a, size_t b)
-{
-	const struct line *kept = h->at[a];
-
-	h->at[a] = h->at[b];
-	h->at[b] = kept;
-}
-
-static void heap_push(struct heap *h, const struct line *line)
-{
-	size_t i = h->n++;
-
-	h->at[i] = line;
-	for (; i && h->at[(i - 1) / 2]->order < h->at[i]->order; i = (i - 1) / 2)
-		swap(h, i, (i - 1) / 2);
-}
-
-static void heap_pop(struct heap *h)
-{
-	size_t i = 0;
-
-	h->at[0] = h->at[--h->n];
-	for (;;) {
-		size_t newest = i;
-
-		for (size_t child = 2 * i + 1; child <= 2 * i + 2 && child < h->n; child++)
-			if (h->at[child]->order > h->at[newest]->order)
-				newest = child;
-		if (newest == i)
-			return;
-		swap(h, i, newest);
-		i = newest;
-	}
-}
-
-/* Adds [start, end) of line, joined to what it continues. */
-static bool add_piece(struct gpc_perfmap *map, const struct line *line, uint64_t start,
-		      uint64_t end)
-{
-	struct entry *last = map->entries.n ? &map->entries.at[map->entries.n - 1] : NULL;
-	struct entry piece = {start, (uint32_t)(end - start), line->name};
-
-	if (last && last->name == line->name && last->start + last->size == start) {
-		last->size += piece.size;
-		return true;
-	}
-	return vec_push(&map->entries, piece);
-}
-
-/* Sweeps over the lines from low to high addresses: the newest one that covers
- * a place owns it, up to where it ends or another line begins. */
-static bool cut(struct gpc_perfmap *map, const struct reader *r, struct heap *heap)
-{
-	size_t next = 0;
-	uint64_t at = 0;
-
-	while (next < r->lines.n || heap->n) {
-		uint64_t stop;
-
-		if (!heap->n)
-			at = r->lines.at[next].start;
-		while (next < r->lines.n && r->lines.at[next].start <= at)
-			heap_push(heap, &r->lines.at[next++]);
-		while (heap->n && heap->at[0]->end <= at)
-			heap_pop(heap);
-		if (!heap->n)
-			continue;
-		stop = heap->at[0]->end;
-		if (next < r->lines.n && r->lines.at[next].start < stop)
-			stop = r->lines.at[next].start;
-		if (!add_piece(map, heap->at[0], at, stop))
-			return false;
-		at = stop;
-	}
-	return true;
-}
-
 static gpc_status build(struct reader *r, struct gpc_perfmap **ret, struct gpc_err *err)
 {
 	struct gpc_perfmap *map = calloc(1, sizeof *map);
-	autofree const struct line **room = malloc((r->lines.n + 1) * sizeof *room);
-	struct heap heap = {room, 0};
 	void *names;
 
-	if (r->lines.n)
-		qsort(r->lines.at, r->lines.n, sizeof *r->lines.at, by_start);
-	if (r->no_memory || !map || !room || !cut(map, r, &heap)) {
+	if (r->no_memory || !map || !gpc_codemap_init(&map->code, r->lines.at, r->lines.n)) {
 		gpc_perfmap_free(map);
 		return gpc_err_nomem(err);
 	}
@@ -300,31 +193,20 @@ void gpc_perfmap_free(struct gpc_perfmap *map)
 {
 	if (!map)
 		return;
-	vec_deinit(&map->entries);
+	gpc_codemap_deinit(&map->code);
 	vec_deinit(&map->names);
 	free(map);
 }
 
 const char *gpc_perfmap_find(const struct gpc_perfmap *map, uint64_t address)
 {
-	size_t low = 0, high = map->entries.n;
-	const struct entry *e;
+	uint32_t name;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (map->entries.at[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (!low)
-		return NULL;
-	e = &map->entries.at[low - 1];
-	return address - e->start < e->size ? map->names.at + e->name : NULL;
+	return gpc_codemap_find(&map->code, address, &name) ? map->names.at + name : NULL;
 }
 
 size_t gpc_perfmap_bytes(const struct gpc_perfmap *map)
 {
-	return sizeof *map + map->entries.room * sizeof *map->entries.at + map->names.room;
+	return sizeof *map + map->code.entries.room * sizeof *map->code.entries.at +
+	       map->names.room;
 }

@@ -36,7 +36,7 @@ static gpc_status load(struct gpc_vdso *v, struct gpc_err *err)
 	gpc_status st;
 
 	gpc_try(gpc_elf_init(&elf, &v->source, err));
-	st = gpc_symtab_load(&elf, &v->symbols, err);
+	st = gpc_symtab_load(&elf, NULL, &v->symbols, err);
 	gpc_elf_deinit(&elf);
 	return st;
 }
@@ -87,5 +87,5 @@ char *gpc_vdso_name(const struct gpc_vdso *v, uint64_t offset)
 	if (!gpc_symtab_vaddr(v->symbols, offset, &vaddr) ||
 	    !gpc_symtab_find(v->symbols, vaddr, &hit))
 		return NULL;
-	return gpc_symtab_name(v->symbols, &v->source, hit.index);
+	return gpc_symtab_name(v->symbols, &v->source, NULL, hit.index);
 }

@@ -23,7 +23,7 @@ static void look(const struct gpc_elf *elf, const struct gpc_symtab *t, uint64_t
 		return;
 	if (hit.start > vaddr || vaddr - hit.start >= hit.size)
 		abort();
-	name = gpc_symtab_name(t, &elf->source, hit.index);
+	name = gpc_symtab_name(t, &elf->source, NULL, hit.index);
 	if (name && (!*name || strlen(name) > GPC_ELF_NAME_MAX + strlen("@plt")))
 		abort();
 	if (name && strchr(name + 1, '@') && strcmp(strchr(name + 1, '@'), "@plt") != 0)
@@ -44,7 +44,7 @@ static void use(const struct gpc_elf_source *source)
 		abort();
 	gpc_elf_lookup(&elf, "main", &vaddr);
 	gpc_elf_section_named(&elf, ".text");
-	if (gpc_symtab_load(&elf, &t, NULL) == GPC_OK) {
+	if (gpc_symtab_load(&elf, NULL, &t, NULL) == GPC_OK) {
 		for (uint64_t at = 0; at < source->size; at += 16)
 			if (gpc_symtab_vaddr(t, at, &vaddr))
 				look(&elf, t, vaddr);

@@ -231,7 +231,10 @@ enum {
 	GPC_FRAME_INLINED = 1u << 1,
 	GPC_FRAME_GC = 1u << 2,
 	GPC_FRAME_ERROR = 1u << 3,
-	GPC_FRAME_KERNEL = 1u << 4
+	GPC_FRAME_KERNEL = 1u << 4,
+	/* One line of text shows file and line too: "function (file:line)", with a
+	 * module "function (file:line [module])". */
+	GPC_FRAME_SHOWS_FILE = 1u << 5
 };
 struct gpc_frame_desc {
 	uint32_t struct_size;
@@ -655,6 +658,10 @@ struct gpc_step_state { /* of one frame; user mode */
 	uint32_t struct_size;
 	uint32_t is_leaf; /* 1: pc is being executed; 0: it is a return address */
 	uint64_t pc, sp, fp;
+	/* Where the collector's frames go on above native code; next_sp 0: not known. A
+	 * collector sets it when it leaves a frame of native code in state. The core
+	 * goes there when its unwinder finds no caller, or passes it. */
+	uint64_t next_pc, next_sp, next_fp;
 };
 struct gpc_step_api { /* gpc.step/1 */
 	uint32_t struct_size;
@@ -666,6 +673,10 @@ struct gpc_step_api { /* gpc.step/1 */
 	 * the stack. An error is counted; the native stack stays. */
 	gpc_status (*step)(void *self, void *tctx, const struct gpc_pull_sample *s,
 			   struct gpc_step_state *state, struct gpc_pull_out *out);
+	/* [reader] Optional. The sample was taken in native code: sets state->next_.
+	 * An error counts as not known. */
+	gpc_status (*begin)(void *self, void *tctx, const struct gpc_pull_sample *s,
+			    struct gpc_step_state *state);
 };
 
 struct gpc_pull_api { /* gpc.pull/1, of the host */
@@ -728,6 +739,28 @@ struct gpc_elf_api {
 	gpc_status (*thread_of)(struct gpc_target_threads *th, uint64_t pthread, int32_t *ns_tid);
 	gpc_status (*tls_address)(struct gpc_target_threads *th, const struct gpc_tls_variable *var,
 				  uint64_t thread_pointer, uint64_t *ret);
+	/* [worker] Of the file's .dynsym, then .symtab; *bytes 0: not told. */
+	gpc_status (*symbol)(const struct gpc_host *h, const struct gpc_target *t, const char *glob,
+			     const char *name, uint64_t *start, uint64_t *bytes);
+};
+
+/* ---- gpc.about/1: what a process is -------------------------------------- */
+
+enum {
+	GPC_FACT_CWD = 1, /* its working directory, as it sees it */
+	GPC_FACT_EXECFN   /* the path that its image was started by (AT_EXECFN) */
+};
+struct gpc_about_api {
+	uint32_t struct_size, reserved;
+	/* [worker] Which application the process is: "gunicorn: shop.wsgi (/srv/shop/wsgi.py)". The
+	 * first collector's answer stays. */
+	gpc_status (*appid)(const struct gpc_host *h, const struct gpc_target *t, const char *text);
+	/* [worker] A member of its metadata, as of the profile's header. value NULL: null. */
+	gpc_status (*member)(const struct gpc_host *h, const struct gpc_target *t, const char *key,
+			     const char *value);
+	/* [worker] A GPC_FACT_ as text; longer ones are refused. */
+	gpc_status (*fact)(const struct gpc_host *h, const struct gpc_target *t, uint32_t which,
+			   char *ret, uint64_t size);
 };
 
 /* ---- gpc.profile/1: reading a profile, for sinks ------------------------ */

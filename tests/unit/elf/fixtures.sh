@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Links fixture.c in many ways: fixtures.sh STAMP SOURCE MAP COMPILER...
+# Links fixture.c and lines.c in many ways: fixtures.sh STAMP SOURCE MAP COMPILER...
 set -eu
 stamp=$1 source=$2 map=$3
 shift 3
@@ -26,4 +26,20 @@ link pltnow.so "$@" $shared -DCALLS -fplt -Wl,-z,now "$source"
 link pie "$@" $flags $id -pie -fPIE "$source"
 link nopie "$@" $flags $id -no-pie -fno-pie "$source"
 link static "$@" $flags $id -static -no-pie -fno-pie "$source"
+
+# Stripped ones, whose symbols are elsewhere; packed and unpacked debug information.
+lines=$(dirname "$source")/lines.c
+objcopy=${OBJCOPY:-$("$@" -print-prog-name=objcopy)}
+"$objcopy" --only-keep-debug "$out/lib.so" "$out/lib.debug"
+"$objcopy" --strip-all --add-gnu-debuglink="$out/lib.debug" "$out/lib.so" "$out/linked.so"
+"$objcopy" --only-keep-debug "$out/noid.so" "$out/noid.debug"
+"$objcopy" --strip-all --add-gnu-debuglink="$out/noid.debug" "$out/noid.so" "$out/crc.so"
+xz -c "$out/lib.debug" >"$out/lib.debug.xz"
+"$objcopy" --strip-all --add-section=.gnu_debugdata="$out/lib.debug.xz" "$out/lib.so" "$out/mini.so"
+debug="-O2 -g -fno-stack-protector -nostdlib $id -shared -fPIC"
+for version in 2 3 4 5; do
+	link lines$version.so "$@" $debug -gdwarf-$version "$lines"
+done
+link linesz.so "$@" $debug -gz "$lines"
+link lines64.so "$@" $debug -gdwarf-5 -gdwarf64 "$lines"
 : >"$stamp"

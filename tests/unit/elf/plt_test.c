@@ -56,7 +56,7 @@ static void names_stubs(void **state)
 
 		fixture_load(&f, names[i]);
 		gpc_elf_plt_find(&f.elf, &plt);
-		assert_int_equal(gpc_symtab_load(&f.elf, &t, NULL), GPC_OK);
+		assert_int_equal(gpc_symtab_load(&f.elf, NULL, &t, NULL), GPC_OK);
 		for (uint32_t k = 0; k < plt.count; k++) {
 			uint64_t stub = plt.start + (uint64_t)k * plt.size;
 			autofree char *name = NULL;
@@ -65,7 +65,7 @@ static void names_stubs(void **state)
 
 			assert_true(gpc_symtab_find(t, stub + 15, &hit));
 			assert_int_equal(hit.start, stub);
-			name = gpc_symtab_name(t, &f.elf.source, hit.index);
+			name = gpc_symtab_name(t, &f.elf.source, NULL, hit.index);
 			found += !strcmp(name, "external_one@plt");
 			found += !strcmp(name, "external_two@plt");
 			if (f.elf.machine != EM_X86_64)

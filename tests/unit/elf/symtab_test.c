@@ -13,7 +13,7 @@ static struct gpc_symtab *load(const struct gpc_elf *elf)
 	struct gpc_symtab *t = NULL;
 	struct gpc_err err = {0};
 
-	assert_int_equal(gpc_symtab_load(elf, &t, &err), GPC_OK);
+	assert_int_equal(gpc_symtab_load(elf, NULL, &t, &err), GPC_OK);
 	return t;
 }
 
@@ -31,7 +31,7 @@ static void expect(const struct fixture *f, const struct gpc_symtab *t, const ch
 		return;
 	}
 	assert_true(hit.start <= vaddr + plus && vaddr + plus < hit.start + hit.size);
-	found = gpc_symtab_name(t, &f->elf.source, hit.index);
+	found = gpc_symtab_name(t, &f->elf.source, NULL, hit.index);
 	assert_string_equal(found, name);
 }
 
@@ -270,7 +270,7 @@ static void leaves_out_mapping_symbols(void **state)
 			autofree char *name = NULL;
 
 			if (gpc_symtab_vaddr(t, at, &vaddr) && gpc_symtab_find(t, vaddr, &hit))
-				name = gpc_symtab_name(t, &f.elf.source, hit.index);
+				name = gpc_symtab_name(t, &f.elf.source, NULL, hit.index);
 			assert_true(!name || *name != '$');
 		}
 		gpc_symtab_free(t);
@@ -288,10 +288,10 @@ static void exercise(struct fixture *f)
 	if (fixture_parse(f) < 0)
 		return;
 	gpc_elf_lookup(&f->elf, "exported_function", &vaddr);
-	if (gpc_symtab_load(&f->elf, &t, NULL) == GPC_OK)
+	if (gpc_symtab_load(&f->elf, NULL, &t, NULL) == GPC_OK)
 		for (uint64_t at = 0; at < f->n; at += 8)
 			if (gpc_symtab_vaddr(t, at, &vaddr) && gpc_symtab_find(t, vaddr, &hit))
-				free(gpc_symtab_name(t, &f->elf.source, hit.index));
+				free(gpc_symtab_name(t, &f->elf.source, NULL, hit.index));
 	gpc_symtab_free(t);
 	gpc_elf_deinit(&f->elf);
 }

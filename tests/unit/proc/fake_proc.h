@@ -30,7 +30,8 @@ struct world {
 		uint64_t id, time_ns;
 		char path[64];
 	} events[64];
-	unsigned n_events, n_files;
+	unsigned n_events, n_files, n_jitdumps;
+	char jitdump[64]; /* the last one asked for */
 	int32_t file_pid;
 };
 
@@ -42,6 +43,16 @@ static inline void on_file(void *ctx, uint32_t image, const struct gpc_process *
 	assert_int_equal(area->image, image);
 	w->n_files++;
 	w->file_pid = p->pid;
+}
+
+static inline void on_jitdump(void *ctx, const struct gpc_process *p, const struct gpc_area *area,
+			      const char *path)
+{
+	struct world *w = ctx;
+
+	assert_true(p->pid > 0 && area->end > area->start);
+	snprintf(w->jitdump, sizeof w->jitdump, "%s", path);
+	w->n_jitdumps++;
 }
 
 static inline void on_changed(void *ctx, const struct gpc_process *p,
@@ -62,7 +73,10 @@ static inline int set_up(void **state)
 {
 	struct world *w = calloc(1, sizeof *w);
 	struct gpc_images_limits limits = {1 << 20, 16};
-	struct gpc_table_needs needs = {.ctx = w, .file = on_file, .changed = on_changed};
+	struct gpc_table_needs needs = {.ctx = w,
+					.file = on_file,
+					.jitdump = on_jitdump,
+					.changed = on_changed};
 
 	strcpy(w->dir, "/tmp/gpc-table-XXXXXX");
 	assert_non_null(mkdtemp(w->dir));

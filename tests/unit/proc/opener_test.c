@@ -29,16 +29,18 @@ struct bench {
 	uint32_t image;
 	pthread_mutex_t lock; /* covers what follows */
 	uint64_t map_of;
+	enum gpc_jit_file kind;
 	char map_text[64];
 	unsigned n_maps;
 };
 
-static void on_perf_map(void *ctx, uint64_t process, int fd)
+static void on_jit_file(void *ctx, uint64_t process, enum gpc_jit_file kind, int fd)
 {
 	struct bench *b = ctx;
 
 	pthread_mutex_lock(&b->lock);
 	b->map_of = process;
+	b->kind = kind;
 	b->n_maps++;
 	memset(b->map_text, 0, sizeof b->map_text);
 	if (read(fd, b->map_text, sizeof b->map_text - 1) < 0)
@@ -88,7 +90,7 @@ static int set_up(void **state)
 	assert_true(b->pid > 0);
 	find_mapping(b);
 	assert_int_equal(gpc_images_new(&limits, NULL, &b->images, NULL), GPC_OK);
-	assert_int_equal(gpc_opener_new(b->images, on_perf_map, b, NULL, &b->opener, NULL), GPC_OK);
+	assert_int_equal(gpc_opener_new(b->images, on_jit_file, b, NULL, &b->opener, NULL), GPC_OK);
 	b->process = (struct gpc_process){.id = 77, .pid = b->pid, .ppid = getpid()};
 	b->image = gpc_images_add(b->images, &b->key, b->path);
 	b->area.image = b->image;
@@ -221,6 +223,7 @@ static void test_perf_map(void **state)
 	write_map(b, 0);
 	assert_int_equal(maps_after_asking(b), 1);
 	assert_int_equal(b->map_of, 77);
+	assert_int_equal(b->kind, GPC_JIT_PERF_MAP);
 	assert_string_equal(b->map_text, "1000 10 jitted\n");
 }
 
@@ -267,6 +270,38 @@ static void test_perf_map_after_dropping_rights(void **state)
 	assert_int_equal(n, 1);
 }
 
+/* ---- jitdump -------------------------------------------------------------------------- */
+
+static unsigned dumps_after_asking(struct bench *b)
+{
+	struct gpc_area area = {.start = 0x1000, .end = 0x2000};
+
+	gpc_opener_jitdump(b->opener, &b->process, &area, b->map_path);
+	gpc_opener_settle(b->opener, LONG_NS);
+	return b->n_maps;
+}
+
+static void test_jitdump(void **state)
+{
+	struct bench *b = *state;
+
+	assert_int_equal(dumps_after_asking(b), 0);
+	write_map(b, 0);
+	assert_int_equal(dumps_after_asking(b), 1);
+	assert_int_equal(b->map_of, 77);
+	assert_int_equal(b->kind, GPC_JIT_DUMP);
+}
+
+static void test_jitdump_of_somebody_else(void **state)
+{
+	struct bench *b = *state;
+
+	if (geteuid() != 0)
+		skip();
+	write_map(b, 65534);
+	assert_int_equal(dumps_after_asking(b), 0);
+}
+
 /* ---- the queue ------------------------------------------------------------------------ */
 
 static void test_end_with_much_in_the_queue(void **state)
@@ -295,6 +330,8 @@ int main(void)
 		bench_test(test_process_has_gone),
 		bench_test(test_process_and_file_have_gone),
 		bench_test(test_perf_map),
+		bench_test(test_jitdump),
+		bench_test(test_jitdump_of_somebody_else),
 		bench_test(test_perf_map_of_somebody_else),
 		bench_test(test_perf_map_that_is_no_file),
 		bench_test(test_perf_map_after_dropping_rights),

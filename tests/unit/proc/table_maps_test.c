@@ -48,6 +48,19 @@ static void test_what_is_a_file(void **state)
 	}
 }
 
+/* A runtime maps the file in which it notes its code, so that others find it. */
+static void test_jitdump_is_found_by_its_mapping(void **state)
+{
+	struct world *w = *state;
+
+	gpc_table_exec(w->table, 50, "x");
+	map(w, 50, 0x1000, 5, "/tmp/jit-50.dump.so");
+	assert_int_equal(w->n_jitdumps, 0);
+	map(w, 50, 0x2000, 6, "/tmp/x/jit-50.dump");
+	assert_int_equal(w->n_jitdumps, 1);
+	assert_string_equal(w->jitdump, "/tmp/x/jit-50.dump");
+}
+
 static void test_senseless_mappings(void **state)
 {
 	struct world *w = *state;
@@ -179,6 +192,7 @@ int main(void)
 		world_test(test_ends_that_were_lost),
 		world_test(test_without_mmaps),
 		world_test(test_what_is_a_file),
+		world_test(test_jitdump_is_found_by_its_mapping),
 		world_test(test_senseless_mappings),
 		world_test(test_distrust),
 		world_test(test_mappings_of_idle_processes_are_forgotten),

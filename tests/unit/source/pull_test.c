@@ -244,6 +244,56 @@ static void test_steps_alternate(void **state)
 	assert_int_equal(stats(w).joined, 1);
 }
 
+static gpc_status begin(void *self, void *tctx, const struct gpc_pull_sample *s,
+			struct gpc_step_state *state)
+{
+	struct world *w = tctx;
+
+	(void)self;
+	assert_int_equal(s->pc, state->pc);
+	w->calls++;
+	state->next_pc = 0x1008;
+	state->next_sp = w->next_sp;
+	state->next_fp = 0;
+	return w->answer;
+}
+
+/* The collector knows where its frames are above native code that the unwinder
+ * cannot follow, or follows too far. */
+static void test_goes_on_where_the_collector_knows(void **state)
+{
+	struct world *w = *state;
+
+	w->step.begin = begin;
+	add(w, false, true);
+	gpc_pulls_claim(w->pulls, w, 7, 0x1000, 0x1100);
+	w->next_sp = SP + 64;
+	w->memory[11] = 0x9001; /* from there */
+	memcpy(w->copy, w->memory, sizeof w->copy);
+	make_sample(w, gpc_now_ns(), PID, 0x8004, 0); /* no frame pointer */
+	assert_true(pull_made(w));
+	assert_int_equal(w->ret.n, 3);
+	assert_int_equal(w->ret.frames[0], 0x8004);
+	assert_int_equal(w->ret.frames[1], FRAME(0x1008));
+	assert_int_equal(w->ret.frames[2], 0x9000);
+	/* A frame pointer that leads beyond it. */
+	w->memory[20] = 0;
+	w->memory[21] = 0x7001;
+	memcpy(w->copy, w->memory, sizeof w->copy);
+	make_sample(w, gpc_now_ns(), PID, 0x8004, SP + 160);
+	assert_true(pull_made(w));
+	assert_int_equal(w->ret.frames[1], FRAME(0x1008));
+	/* Below sp there is nothing: the native stack stays. */
+	w->next_sp = SP - 64;
+	make_sample(w, gpc_now_ns(), PID, 0x8004, 0);
+	assert_false(pull_made(w));
+	/* Nor is anything known when it fails. */
+	w->next_sp = SP + 64;
+	w->answer = GPC_E_CORRUPT;
+	assert_false(pull_made(w));
+	assert_int_equal(stats(w).failed, 0);
+}
+
 static void test_steps_that_do_not_go_up(void **state)
 {
 	struct world *w = *state;
@@ -413,6 +463,7 @@ int main(void)
 		world_test(test_share),
 		world_test(test_thread_numbers_inside),
 		world_test(test_steps_alternate),
+		world_test(test_goes_on_where_the_collector_knows),
 		world_test(test_steps_that_do_not_go_up),
 		world_test(test_without_claimed_code_the_native_stack_stays),
 		world_test(test_claims_from_attach),

@@ -35,6 +35,7 @@ struct world {
 	struct gpc_pull_run run;
 	unsigned calls, given_up, has_run;
 	bool is_still, waits;
+	uint64_t next_sp;
 	int gate[2];
 };
 

@@ -31,6 +31,18 @@ __attribute__((noinline)) static int a_function_to_find(int x)
 	return x * 3;
 }
 
+static inline __attribute__((always_inline)) int inlined_piece(int x)
+{
+	__asm__ volatile("nop");
+	return x * 5;
+}
+
+__attribute__((noinline)) static int function_with_piece(int x)
+{
+	__asm__ volatile("");
+	return inlined_piece(x) + 1;
+}
+
 static int set_up(void **state)
 {
 	struct gpc_sampler_config config = {.stack_bytes = 1 << 20};
@@ -206,6 +218,103 @@ static void test_generated_code(void **state)
 	assert_string_equal(text_of(b, 1, 0).function, "[unknown]");
 }
 
+static void test_names_as_they_are_in_the_file(void **state)
+{
+	struct bench *b = *state;
+	FILE *f = fopen(b->map_path, "w");
+
+	assert_non_null(f);
+	fputs("10000 100 _ZN3foo3barEv\n", f);
+	fclose(f);
+	b->process->has_jit = true;
+	add(b, b->process->id, 0x10010, 0, 1);
+	symbolize(b);
+	assert_string_equal(text_of(b, 0, 0).function, "_ZN3foo3barEv");
+	b->y.demangle = true;
+	gpc_stacks_free(b->out);
+	assert_int_equal(gpc_stacks_new(0, &b->out, NULL), GPC_OK);
+	symbolize(b);
+	assert_string_equal(text_of(b, 0, 0).function, "foo::bar()");
+}
+
+/* Anybody can write into /tmp. */
+static void test_perf_map_of_somebody_else(void **state)
+{
+	struct bench *b = *state;
+	FILE *f = fopen(b->map_path, "w");
+
+	assert_non_null(f);
+	fputs("10000 100 jitted\n", f);
+	fclose(f);
+	if (geteuid() != 0 || chown(b->map_path, 65534, 65534) < 0)
+		skip();
+	b->process->has_jit = true;
+	add(b, b->process->id, 0x10010, 0, 1);
+	symbolize(b);
+	assert_string_equal(text_of(b, 0, 0).function, "[unknown]");
+}
+
+/* Of all places of the function, one at least is in what was inlined. */
+static bool has_inlined_frame(struct bench *b)
+{
+	for (size_t k = 0; k < gpc_stacks_rows(b->out); k++) {
+		if (gpc_stacks_row(b->out, k).n_frames != 3)
+			continue;
+		assert_string_equal(text_of(b, k, 0).function, "inlined_piece");
+		assert_true(text_of(b, k, 0).flags & GPC_FRAME_INLINED);
+		assert_string_equal(text_of(b, k, 1).function, "function_with_piece");
+		assert_false(text_of(b, k, 1).flags & GPC_FRAME_INLINED);
+		assert_int_equal(text_of(b, k, 0).address, text_of(b, k, 1).address);
+		assert_int_equal(text_of(b, k, 0).line != 0, b->y.addresses);
+		if (b->y.addresses)
+			assert_non_null(strstr(text_of(b, k, 1).file, "symbolize_test.c"));
+		return true;
+	}
+	return false;
+}
+
+static void add_places(struct bench *b)
+{
+	uint64_t raw = raw_of(b, (uintptr_t)function_with_piece);
+	uint64_t other = raw_of(b, (uintptr_t)a_function_to_find);
+
+	for (uint64_t at = 0; at < 24; at++)
+		add(b, b->process->id, raw + at, other, 1);
+}
+
+static void test_inlined_functions(void **state)
+{
+	struct bench *b = *state;
+
+	b->y.inlines = true;
+	add_places(b);
+	symbolize(b);
+	assert_true(has_inlined_frame(b));
+	assert_true(gpc_stacks_rows(b->out) <= 4);
+}
+
+static void test_lines_with_addresses(void **state)
+{
+	struct bench *b = *state;
+
+	b->y.inlines = b->y.addresses = true;
+	add_places(b);
+	symbolize(b);
+	assert_true(has_inlined_frame(b));
+}
+
+static void test_without_inlined_functions(void **state)
+{
+	struct bench *b = *state;
+
+	b->y.addresses = true;
+	add_places(b);
+	symbolize(b);
+	for (size_t k = 0; k < gpc_stacks_rows(b->out); k++)
+		assert_int_equal(gpc_stacks_row(b->out, k).n_frames, 2);
+	assert_true(text_of(b, 0, 0).line > 0);
+}
+
 /* What came over the cap of the raw table stays what it is. */
 static void test_overflow_row(void **state)
 {
@@ -262,10 +371,16 @@ int main(void)
 		bench_test(test_kernel),
 		bench_test(test_vdso),
 		bench_test(test_generated_code),
+		bench_test(test_names_as_they_are_in_the_file),
+		bench_test(test_perf_map_of_somebody_else),
+		bench_test(test_inlined_functions),
+		bench_test(test_lines_with_addresses),
+		bench_test(test_without_inlined_functions),
 		bench_test(test_overflow_row),
 		bench_test(test_frames_of_a_collector),
 		bench_test(test_name_that_nobody_gave),
 	};
 
-	return a_function_to_find(0) + cmocka_run_group_tests(tests, NULL, NULL);
+	return a_function_to_find(0) + function_with_piece(0) - 1 +
+	       cmocka_run_group_tests(tests, NULL, NULL);
 }

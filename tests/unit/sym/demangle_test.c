@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,8 @@ static void demangles(void **state)
 		{"_RNvCs1234_7mycrate3foo", "mycrate::foo"},
 		{"_RNvNtCs1234_7mycrate3foo3bar.llvm.1234", "mycrate::foo::bar"},
 		{"_RINvNtC3std3mem8align_ofdE", "std::mem::align_of::<f64>"},
+		{"_D8demangle4testFaZv", "demangle.test(char)"},
+		{"_Dmain", "D main"},
 	};
 
 	(void)state;
@@ -99,6 +102,65 @@ static void bounds_explosions(void **state)
 	assert_true(gpc_now_ns() - begin < 2 * GPC_SECOND_NS);
 }
 
+/* libiberty by itself gives up on names of more than 1 KiB. */
+static void demangles_long_names(void **state)
+{
+	autofree char *name = NULL;
+	autofree char *text = NULL;
+	char expected[4096] = "f(";
+	size_t n;
+
+	(void)state;
+	name = calloc(1, 4096);
+	strcpy(name, "_Z1f");
+	for (int i = 0; i < 300; i++) {
+		sprintf(name + strlen(name), "5Abc%02d", i % 100);
+		if (i < 100)
+			sprintf(expected + strlen(expected), "Abc%02d, ", i);
+	}
+	assert_true(strlen(name) > 1500);
+	text = gpc_demangle(name);
+	assert_non_null(text);
+	n = strlen(expected);
+	assert_int_equal(strncmp(text, expected, n), 0);
+	assert_int_equal(strlen(text), 2 + 300 * 5 + 299 * 2 + 1);
+}
+
+/* Each pointer is one more level, as deep as a name can be. */
+static void deepest_name_fits_the_stack(void **state)
+{
+	static const char *const levels[] = {"P",     "FvP",  "3fooIP", "XadL_Z1fP",
+					     "DTcvP", "XcvP", "Xngng",  "Dv4_P"};
+	autofree char *name = malloc(4097);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+		size_t n = strlen(levels[i]), at = 4;
+		uint64_t begin = gpc_now_ns();
+
+		strcpy(name, "_Z1f");
+		for (; at + n < 4095; at += n)
+			memcpy(name + at, levels[i], n);
+		strcpy(name + at, "i");
+		free(gpc_demangle(name));
+		assert_true(gpc_now_ns() - begin < 5 * GPC_SECOND_NS);
+	}
+}
+
+/* Each Q repeats all before it. */
+static void bounds_names_of_d(void **state)
+{
+	char name[400] = "_D1a1bFS1c1d";
+	uint64_t begin = gpc_now_ns();
+
+	(void)state;
+	for (int i = 0; i < 60; i++)
+		strcat(name, "HQbQc");
+	assert_null(gpc_demangle(name));
+	assert_null(gpc_demangle("_DYNAMIC"));
+	assert_true(gpc_now_ns() - begin < GPC_SECOND_NS);
+}
+
 static void bounds_recursion(void **state)
 {
 	char name[8000];
@@ -119,9 +181,14 @@ static void bounds_recursion(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(demangles),          cmocka_unit_test(leaves_other_names),
-		cmocka_unit_test(refuses_long_names), cmocka_unit_test(bounds_explosions),
+		cmocka_unit_test(demangles),
+		cmocka_unit_test(leaves_other_names),
+		cmocka_unit_test(refuses_long_names),
+		cmocka_unit_test(bounds_explosions),
 		cmocka_unit_test(bounds_recursion),
+		cmocka_unit_test(demangles_long_names),
+		cmocka_unit_test(deepest_name_fits_the_stack),
+		cmocka_unit_test(bounds_names_of_d),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

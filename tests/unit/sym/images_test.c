@@ -186,6 +186,77 @@ static void takes_only_the_right_file(void **state)
 	gpc_images_free(images);
 }
 
+/* Names that went to another file when this one was stripped; those given out
+ * before stay. */
+static void takes_a_debug_file(void **state)
+{
+	struct gpc_images *images = images_with(1 << 20, 16);
+	autoclose int full = fixture("lib.so");
+	uint64_t local = offset_of(full, "local_function");
+	uint64_t exported = offset_of(full, "exported_function");
+	uint32_t image = add_fixture(images, "linked.so");
+	struct gpc_symbol before;
+
+	(void)state;
+	gpc_images_offer_debug(images, 99, fixture("lib.debug"));
+	expect(images, image, local, NULL);
+	assert_int_equal(gpc_images_symbol(images, image, exported, &before), GPC_OK);
+	assert_int_equal(stats_of(images).files, 1);
+	gpc_images_offer_debug(images, image, fixture("lib.debug"));
+	gpc_images_offer_debug(images, image, fixture("noid.debug")); /* one is enough */
+	assert_int_equal(stats_of(images).files, 2);
+	expect(images, image, local, "local_function");
+	expect(images, image, exported, "exported_function");
+	assert_string_equal(before.name, "exported_function");
+	gpc_images_free(images);
+}
+
+static void takes_symbols_from_debugdata(void **state)
+{
+	struct gpc_images *images = images_with(1 << 20, 16);
+	autoclose int full = fixture("lib.so");
+	uint32_t image = add_fixture(images, "mini.so");
+
+	(void)state;
+	expect(images, image, offset_of(full, "local_function"), "local_function");
+	expect(images, image, offset_of(full, "exported_function"), "exported_function");
+	gpc_images_free(images);
+}
+
+/* Looked up once; kept when the file was closed after the window. */
+static void knows_lines(void **state)
+{
+	struct gpc_images *images = images_with(1 << 20, 16);
+	autoclose int full = fixture("lines5.so");
+	uint64_t offset = offset_of(full, "outermost");
+	uint32_t image = add_fixture(images, "lines5.so");
+	uint32_t other = add_fixture(images, "lib.so");
+	struct gpc_line_list list;
+	const struct gpc_source_line *first;
+	size_t before;
+
+	(void)state;
+	gpc_images_lines(images, image, offset, &list);
+	assert_int_equal(list.n, 1);
+	assert_null(list.at->function);
+	assert_non_null(strstr(list.at->file, "lines.c"));
+	assert_true(list.at->line > 10);
+	first = list.at;
+	before = stats_of(images).bytes;
+	gpc_images_lines(images, image, offset, &list);
+	assert_ptr_equal(list.at, first);
+	assert_int_equal(stats_of(images).bytes, before);
+	gpc_images_trim(images, NULL, NULL);
+	assert_true(stats_of(images).bytes < before);
+	gpc_images_lines(images, image, offset, &list);
+	assert_int_equal(list.n, 1);
+	gpc_images_lines(images, other, 0, &list);
+	assert_int_equal(list.n, 0);
+	gpc_images_lines(images, 99, 0, &list);
+	assert_int_equal(list.n, 0);
+	gpc_images_free(images);
+}
+
 static void takes_the_inode_where_devices_differ(void **state)
 {
 	struct gpc_images *images = images_with(1 << 20, 16);
@@ -458,6 +529,9 @@ int main(void)
 		cmocka_unit_test(knows_an_image_once),
 		cmocka_unit_test(symbolizes),
 		cmocka_unit_test(takes_only_the_right_file),
+		cmocka_unit_test(takes_a_debug_file),
+		cmocka_unit_test(takes_symbols_from_debugdata),
+		cmocka_unit_test(knows_lines),
 		cmocka_unit_test(takes_the_inode_where_devices_differ),
 		cmocka_unit_test(closes_what_it_refuses),
 		cmocka_unit_test(says_that_files_are_gone),

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpc.about/1: what collectors say of processes, for the profile. */
+#include "core_impl.h"
+#include "proc/facts.h"
+#include "profile/about.h"
+
+static struct gpc_core *core_of(const struct gpc_host *h)
+{
+	return gpc_instance_services(gpc_instance_of_host(h))->ctx;
+}
+
+static gpc_status tell_appid(const struct gpc_host *h, const struct gpc_target *t, const char *text)
+{
+	return gpc_abouts_appid(core_of(h)->abouts, t->id, text);
+}
+
+static gpc_status tell_member(const struct gpc_host *h, const struct gpc_target *t, const char *key,
+			      const char *value)
+{
+	return gpc_abouts_member(core_of(h)->abouts, t->id, key, value);
+}
+
+static gpc_status tell_fact(const struct gpc_host *h, const struct gpc_target *t, uint32_t which,
+			    char *ret, uint64_t size)
+{
+	struct gpc_mem *mem = gpc_instance_services(gpc_instance_of_host(h))->mem;
+
+	switch (which) {
+	case GPC_FACT_CWD:
+		return gpc_target_cwd(t, ret, size);
+	case GPC_FACT_EXECFN:
+		return gpc_target_execfn(t, mem, ret, size);
+	default:
+		return GPC_E_UNSUPPORTED;
+	}
+}
+
+const void *gpc_core_about_extension(void)
+{
+	static const struct gpc_about_api api = {.struct_size = sizeof api,
+						 .appid = tell_appid,
+						 .member = tell_member,
+						 .fact = tell_fact};
+
+	return &api;
+}
+
+static bool is_known(void *ctx, uint64_t process)
+{
+	struct gpc_core *core = ctx;
+
+	return gpc_table_by_id(gpc_sampler_table(core->sampler), process) != NULL;
+}
+
+void gpc_core_trim_abouts(struct gpc_core *core)
+{
+	gpc_sampler_lock(core->sampler);
+	gpc_abouts_trim(core->abouts, is_known, core);
+	gpc_sampler_unlock(core->sampler);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The JVM's threads: whose JavaThread a kernel thread is, and where it left Java
+ * (OpenJDK runtime/javaThread.hpp, runtime/javaFrameAnchor.hpp). */
+#ifndef GPC_JAVA_THREADS_H
+#define GPC_JAVA_THREADS_H
+
+#include <pthread.h>
+
+#include "layout.h"
+
+#define GPC_JAVA_THREADS_MAX 8192
+
+struct java_thread_id {
+	int32_t tid; /* in the target's pid namespace; 0 free */
+	uint32_t reserved;
+	uint64_t thread; /* its JavaThread */
+};
+
+struct java_threads {
+	pthread_mutex_t lock;
+	struct java_thread_id *at; /* open addressing by tid */
+	uint64_t scanned_ns;
+	uint32_t n;
+	uint32_t left; /* of a look at the list that was cut short */
+	uint64_t next; /* the same where threads are chained */
+};
+
+/* Where Java frames go on. sp 0: nowhere. */
+struct java_anchor {
+	uint64_t sp, pc, fp;
+};
+
+bool gpc_java_threads_init(struct java_threads *t);
+void gpc_java_threads_deinit(struct java_threads *t);
+/* [reader] The JavaThread of a thread; 0: it has none, or it is not known yet. */
+uint64_t gpc_java_thread_of(struct java_threads *t, const struct jmem *m, const struct layout *l,
+			    int32_t ns_tid);
+/* An anchor at addr, for frames above sp. */
+struct java_anchor gpc_java_anchor_read(const struct jmem *m, const struct layout *l,
+					uint64_t addr);
+struct java_anchor gpc_java_thread_anchor(const struct jmem *m, const struct layout *l,
+					  uint64_t thread);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One JVM that we are attached to. */
+#ifndef GPC_JAVA_VM_H
+#define GPC_JAVA_VM_H
+
+#include "cache.h"
+#include "heap.h"
+#include "options.h"
+#include "threads.h"
+
+struct vm {
+	struct jmem mem;
+	struct layout layout;
+	struct code_heaps heaps;
+	const struct options *options;
+	uint64_t call_stub_return; /* 0: not made yet */
+	struct place_cache places;
+	struct method_cache methods;
+	struct java_threads threads;
+};
+
+#endif

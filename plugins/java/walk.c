@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <gpc/log.h>
+
+#include "walk.h"
+
+#define BUDGET_NS  UINT64_C(1200000) /* for what is not known yet; then the sample is given up */
+#define FRAMES_MAX 4096
+#define FRAME_MAX  (1u << 20)
+
+void gpc_java_walk_init(struct walk *w, struct vm *vm, const struct gpc_pull_sample *s,
+			struct gpc_step_state *state, struct gpc_pull_out *out)
+{
+	w->vm = vm;
+	w->sample = s;
+	w->state = state;
+	w->out = out;
+	w->deadline_ns = vm->mem.host->now_ns(vm->mem.host) + BUDGET_NS;
+	w->next = (struct java_anchor){0};
+	w->place.pc = 0;
+	w->place.blob.name[0] = '\0';
+	w->is_stale = w->is_full = w->is_stub = false;
+	w->chunk_n = 0;
+	w->n_checked = 0;
+	for (int i = 0; i < GPC_JAVA_METHODS; i++)
+		w->methods[i].addr = 0;
+}
+
+/* ---- one frame up --------------------------------------------------------------------- */
+
+static bool follow_shape(struct walk *w, const struct frame_shape *shape, bool *is_plausible)
+{
+	struct gpc_step_state *s = w->state;
+	uint64_t pc, fp = s->fp, sp = s->sp;
+
+	if (!gpc_java_stack(w, sp + (uint64_t)shape->ra, &pc) ||
+	    (shape->fp >= 0 && !gpc_java_stack(w, sp + (uint64_t)shape->fp, &fp)))
+		return false;
+	*is_plausible = gpc_java_is_caller(w, pc, sp + (uint64_t)shape->ra + 8, fp);
+	if (!*is_plausible)
+		return true;
+	s->pc = pc;
+	s->sp = sp + (uint64_t)shape->ra + 8;
+	s->fp = fp;
+	s->is_leaf = 0;
+	return true;
+}
+
+/* By its shape. Code that runs beside the frame (barriers that spill registers) moves
+ * sp down: of a leaf, and of a return address that no call of Java has left, the
+ * return address may be further up. */
+static gpc_status shape_up(struct walk *w, const struct frame_shape *shape, bool is_call)
+{
+	bool is_plausible = false;
+
+	if (!follow_shape(w, shape, &is_plausible))
+		return GPC_E_CORRUPT;
+	if (is_plausible || (!is_call && gpc_java_search_from(w, (uint32_t)shape->ra)))
+		return GPC_OK;
+	return GPC_E_CORRUPT;
+}
+
+/* The frame's return address was replaced; the true one, which is in the same code,
+ * tells what was executed. */
+static gpc_status undo_deopt(struct walk *w, const struct place *p)
+{
+	struct gpc_step_state *s = w->state;
+	struct blob blob = p->blob;
+	uint64_t pc;
+
+	if (!gpc_java_stack(w, s->sp + (uint64_t)p->shape.ra, &pc) || pc < blob.code_begin ||
+	    pc > blob.code_end || gpc_java_blob_is_deopt(&blob, pc))
+		return GPC_E_CORRUPT;
+	s->pc = pc;
+	return GPC_OK;
+}
+
+/* C++ called Java: its frame is at fp. The wrapper it passed knows where Java was
+ * left before. */
+static gpc_status entry_up(struct walk *w)
+{
+	struct gpc_step_state *s = w->state;
+	const struct layout *l = &w->vm->layout;
+	uint64_t fp = s->fp, pc, saved, wrapper;
+
+	if (fp % 8 || fp < s->sp || fp - s->sp > FRAME_MAX || !gpc_java_stack(w, fp + 8, &pc) ||
+	    !gpc_java_stack(w, fp, &saved))
+		return GPC_E_CORRUPT;
+	if (gpc_java_has(l, F_WRAPPER_ANCHOR) &&
+	    gpc_java_stack(w, fp + (uint64_t)(8 * (int64_t)l->entry_wrapper), &wrapper) &&
+	    gpc_java_is_pointer(wrapper))
+		w->next = gpc_java_anchor_read(&w->vm->mem, l,
+					       wrapper + (uint32_t)l->field[F_WRAPPER_ANCHOR]);
+	s->pc = pc;
+	s->sp = fp + 16;
+	s->fp = saved;
+	s->is_leaf = 0;
+	return GPC_OK;
+}
+
+static void add_all(struct walk *w, const struct place *p)
+{
+	for (uint32_t i = 0; i < p->n; i++)
+		gpc_java_add(w, p->frames[i]);
+}
+
+static gpc_status up(struct walk *w)
+{
+	const struct place *p = gpc_java_place(w, w->state->pc, !w->state->is_leaf);
+	struct frame_shape shape;
+	bool is_call;
+
+	if (!p)
+		return GPC_E_CORRUPT;
+	shape = p->shape;
+	is_call = p->is_call && p->is_return;
+	if (p->rule == RULE_DEOPT)
+		return undo_deopt(w, p);
+	w->is_stub = p->blob.kind >= BLOB_STUBS;
+	add_all(w, p);
+	switch (p->rule) {
+	case RULE_SHAPE:
+		return shape_up(w, &shape, is_call);
+	case RULE_INTERPRETER:
+		return gpc_java_interp_up(w);
+	case RULE_ENTRY:
+		return entry_up(w);
+	default:
+		return gpc_java_search_caller(w) ? GPC_OK : GPC_E_CORRUPT;
+	}
+}
+
+void gpc_java_go_on(const struct vm *vm, struct java_anchor anchor, struct gpc_step_state *state)
+{
+	bool is_known = anchor.sp > state->sp && gpc_java_heaps_has(&vm->heaps, anchor.pc - 1);
+
+	state->next_sp = is_known ? anchor.sp : 0;
+	state->next_pc = anchor.pc;
+	state->next_fp = anchor.fp;
+}
+
+/* ---- the whole run ------------------------------------------------------------------------ */
+
+static gpc_status end_cut(struct walk *w)
+{
+	w->out->frames[w->out->n++] = gpc_java_plain_frame(w, "[stack cut]");
+	w->state->pc = 0;
+	return GPC_OK;
+}
+
+/* For whoever looks why stacks are missing. */
+static gpc_status give_up(struct walk *w, const struct gpc_step_state *at, gpc_status st)
+{
+	const struct gpc_step_state *s = w->state;
+
+	/* Nothing was looked up: the place is still an older one's. */
+	if (at->pc != w->place.pc)
+		w->place.blob.name[0] = '\0';
+	gpc_host_logf(
+		w->vm->mem.host, GPC_TRACE,
+		"no caller: pc %llx in %s, sp +%llx, fp +%llx, %s, after %u frames; sampled pc "
+		"%llx",
+		(unsigned long long)at->pc, w->place.blob.name[0] ? w->place.blob.name : "no code",
+		(unsigned long long)(s->sp - w->sample->sp),
+		(unsigned long long)(s->fp - w->sample->sp), s->is_leaf ? "leaf" : "return",
+		w->out->n, (unsigned long long)w->sample->pc);
+	return st;
+}
+
+gpc_status gpc_java_walk(struct walk *w)
+{
+	struct gpc_step_state *s = w->state;
+
+	if (w->out->room < 2)
+		return GPC_E_BUDGET;
+	for (unsigned i = 0; i < FRAMES_MAX; i++) {
+		struct gpc_step_state before = *s;
+		gpc_status st;
+
+		if (!gpc_java_heaps_has(&w->vm->heaps, s->is_leaf ? s->pc : s->pc - 1)) {
+			gpc_java_go_on(w->vm, w->next, s);
+			return GPC_OK;
+		}
+		st = up(w);
+		if (w->is_full || (st < 0 && w->is_stale && w->out->n))
+			return end_cut(w);
+		if (st < 0)
+			return give_up(w, &before, st);
+		if (s->sp < before.sp)
+			return give_up(w, &before, GPC_E_CORRUPT);
+	}
+	return GPC_E_CORRUPT;
+}

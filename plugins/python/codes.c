@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "codes.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lines.h"
+#include "text.h"
+
+#define ROOM_FIRST 64
+#define BYTES_MAX  (6u << 20)
+#define FRAMES_MAX 256 /* of one code object */
+#define CHECK_NS   (250 * UINT64_C(1000000))
+#define NAME_MAX_N (2 * PY_TEXT_MAX)
+
+/* A frame that was made: of a position, or of a class. */
+struct made {
+	uint64_t type;
+	int32_t at;
+	uint32_t reserved;
+	gpc_frame frame;
+};
+
+struct entry {
+	struct py_code *code; /* NULL: free */
+	uint64_t checked_ns;
+	struct made *made;
+	uint32_t n, room;
+};
+
+struct py_codes {
+	struct py_wording wording;
+	uint64_t code_type; /* atomic */
+	pthread_mutex_t lock;
+	struct entry *slots;
+	uint32_t room, n, epoch;
+	size_t bytes;
+};
+
+struct py_codes *gpc_py_codes_new(const struct py_wording *wording)
+{
+	struct py_codes *c = calloc(1, sizeof *c);
+
+	if (!c)
+		return NULL;
+	c->wording = *wording;
+	c->slots = calloc(ROOM_FIRST, sizeof *c->slots);
+	if (!c->slots) {
+		free(c);
+		return NULL;
+	}
+	c->room = ROOM_FIRST;
+	pthread_mutex_init(&c->lock, NULL);
+	return c;
+}
+
+/* ---- the table; locked ---------------------------------------------------------------- */
+
+static void clear(struct py_codes *c)
+{
+	for (uint32_t i = 0; i < c->room; i++) {
+		free(c->slots[i].code);
+		free(c->slots[i].made);
+		c->slots[i] = (struct entry){0};
+	}
+	c->n = 0;
+	c->bytes = 0;
+}
+
+void gpc_py_codes_free(struct py_codes *c)
+{
+	if (!c)
+		return;
+	clear(c);
+	free(c->slots);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+static struct entry *place(struct entry *slots, uint32_t room, uint64_t at)
+{
+	uint64_t h = (at >> 4) * UINT64_C(0x9E3779B97F4A7C15);
+	uint32_t i = (uint32_t)(h >> 32) & (room - 1);
+
+	while (slots[i].code && slots[i].code->at != at)
+		i = (i + 1) & (room - 1);
+	return &slots[i];
+}
+
+static bool grow(struct py_codes *c)
+{
+	struct entry *slots = calloc(2 * (size_t)c->room, sizeof *slots);
+
+	if (!slots)
+		return false;
+	for (uint32_t i = 0; i < c->room; i++)
+		if (c->slots[i].code)
+			*place(slots, 2 * c->room, c->slots[i].code->at) = c->slots[i];
+	free(c->slots);
+	c->slots = slots;
+	c->room *= 2;
+	return true;
+}
+
+/* Takes code. */
+static void insert(struct py_codes *c, struct py_code *code, uint64_t now)
+{
+	struct entry *e;
+
+	if (c->bytes + code->bytes > BYTES_MAX)
+		clear(c);
+	if (2 * (c->n + 1) > c->room && !grow(c)) {
+		free(code);
+		return;
+	}
+	e = place(c->slots, c->room, code->at);
+	if (e->code) {
+		c->bytes -= e->code->bytes;
+		free(e->code);
+		e->n = 0;
+	} else {
+		c->n++;
+	}
+	c->bytes += code->bytes;
+	e->code = code;
+	e->checked_ns = now;
+}
+
+/* Numbers of another epoch are dead. */
+static void enter_epoch(struct py_codes *c, uint32_t epoch)
+{
+	if (c->epoch == epoch)
+		return;
+	for (uint32_t i = 0; i < c->room; i++)
+		c->slots[i].n = 0;
+	c->epoch = epoch;
+}
+
+static gpc_frame find_made(const struct entry *e, uint64_t type, int32_t at)
+{
+	for (uint32_t i = 0; i < e->n; i++)
+		if (e->made[i].at == at && e->made[i].type == type)
+			return e->made[i].frame;
+	return 0;
+}
+
+static void keep_made(struct py_codes *c, struct entry *e, const struct made *made)
+{
+	if (e->n == FRAMES_MAX)
+		e->n = 0;
+	if (e->n == e->room) {
+		uint32_t room = e->room ? 2 * e->room : 2;
+		struct made *bigger = realloc(e->made, room * sizeof *bigger);
+
+		if (!bigger)
+			return;
+		c->bytes += (room - e->room) * sizeof *bigger;
+		e->made = bigger;
+		e->room = room;
+	}
+	e->made[e->n++] = *made;
+}
+
+/* ---- words ------------------------------------------------------------------------------ */
+
+/* The class of a method's first argument; 0: there is none to be known. */
+static uint64_t class_of(const struct py_memory *m, const struct py_layout *l, enum py_first first,
+			 uint64_t object)
+{
+	uint64_t type;
+
+	if (first == PY_FIRST_OTHER || object < 4096)
+		return 0;
+	if (first == PY_FIRST_CLS)
+		return object;
+	return gpc_py_read_u64(m, object + l->ob_type, &type) ? type : 0;
+}
+
+/* Its name; "" when there is none. */
+static void read_class(const struct py_memory *m, const struct py_layout *l, uint64_t type,
+		       char ret[PY_TEXT_MAX])
+{
+	const char *last;
+	uint64_t at;
+
+	ret[0] = '\0';
+	if (!type)
+		return;
+	if (!gpc_py_read_u64(m, type + l->type_name, &at) || gpc_py_text_c(m, at, ret) < 0) {
+		ret[0] = '\0';
+		return;
+	}
+	last = strrchr(ret, '.'); /* types written in C are called module.Name */
+	if (last)
+		memmove(ret, last + 1, strlen(last));
+}
+
+static gpc_str text_of(struct gpc_writer *w, const char *s)
+{
+	return w->str(w, s, (uint32_t)strlen(s));
+}
+
+/* All of a frame that is not in the table. */
+struct words {
+	const char *function, *file;
+	uint32_t line;
+};
+
+static gpc_frame intern(const struct py_codes *c, const struct words *words, struct gpc_writer *w)
+{
+	struct gpc_frame_desc d = {.struct_size = sizeof d,
+				   .flags = GPC_FRAME_SHOWS_FILE,
+				   .suffix = 1,
+				   .line = words->line};
+	char package[256] = "";
+
+	if (c->wording.package)
+		c->wording.package(c->wording.ctx, words->file, package, sizeof package);
+	d.function = text_of(w, words->function);
+	d.file = text_of(w, words->file);
+	d.module = *package ? text_of(w, package) : 0;
+	return w->frame(w, &d);
+}
+
+static uint32_t line_of(const struct py_codes *c, const struct py_layout *l,
+			const struct py_code *code, int32_t at)
+{
+	if (!c->wording.has_running_lines)
+		return code->first_line > 0 ? (uint32_t)code->first_line : 0;
+	return gpc_py_line(l->lines, code->lines, code->lines_n, code->first_line, at);
+}
+
+/* ---- one frame ---------------------------------------------------------------------------- */
+
+enum known { KNOWN, STALE, UNKNOWN };
+
+/* Of the table's entry, what can be used without the lock. */
+struct look {
+	enum py_first first;
+	uint64_t identity, tlbc;
+};
+
+static enum known look_up(struct py_codes *c, uint64_t at, uint64_t now, struct look *ret)
+{
+	enum known known = UNKNOWN;
+	struct entry *e;
+
+	pthread_mutex_lock(&c->lock);
+	e = place(c->slots, c->room, at);
+	if (e->code) {
+		*ret = (struct look){e->code->first, e->code->identity, e->code->tlbc};
+		known = now - e->checked_ns < CHECK_NS ? KNOWN : STALE;
+	}
+	pthread_mutex_unlock(&c->lock);
+	return known;
+}
+
+static void confirm(struct py_codes *c, uint64_t at, uint64_t now)
+{
+	struct entry *e;
+
+	pthread_mutex_lock(&c->lock);
+	e = place(c->slots, c->room, at);
+	if (e->code)
+		e->checked_ns = now;
+	pthread_mutex_unlock(&c->lock);
+}
+
+static bool load(struct py_codes *c, const struct py_memory *m, const struct py_layout *l,
+		 uint64_t at, uint64_t now, struct look *ret)
+{
+	uint64_t type = __atomic_load_n(&c->code_type, __ATOMIC_RELAXED);
+	struct py_code *code;
+
+	if (gpc_py_code_read(m, l, at, &type, &code) < 0)
+		return false;
+	__atomic_store_n(&c->code_type, type, __ATOMIC_RELAXED);
+	*ret = (struct look){code->first, code->identity, code->tlbc};
+	pthread_mutex_lock(&c->lock);
+	insert(c, code, now);
+	pthread_mutex_unlock(&c->lock);
+	return true;
+}
+
+/* What is known of it is of what stands there. */
+static bool be_sure(struct py_codes *c, const struct py_memory *m, const struct py_layout *l,
+		    uint64_t at, struct look *ret)
+{
+	uint64_t now = m->host->now_ns(m->host);
+
+	switch (look_up(c, at, now, ret)) {
+	case KNOWN:
+		return true;
+	case STALE:
+		if (gpc_py_code_identity(m, l, at) == ret->identity) {
+			confirm(c, at, now);
+			return true;
+		}
+		return load(c, m, l, at, now, ret);
+	default:
+		return load(c, m, l, at, now, ret);
+	}
+}
+
+static gpc_frame find_frame(struct py_codes *c, uint64_t at, const struct made *key, uint32_t epoch)
+{
+	const struct entry *e;
+	gpc_frame frame;
+
+	pthread_mutex_lock(&c->lock);
+	enter_epoch(c, epoch);
+	e = place(c->slots, c->room, at);
+	frame = e->code ? find_made(e, key->type, key->at) : 0;
+	pthread_mutex_unlock(&c->lock);
+	return frame;
+}
+
+static gpc_frame make_frame(struct py_codes *c, const struct py_layout *l, uint64_t at,
+			    const struct made *key, const char *class_name, struct gpc_writer *w)
+{
+	char name[NAME_MAX_N];
+	struct made made = *key;
+	struct entry *e;
+
+	pthread_mutex_lock(&c->lock);
+	e = place(c->slots, c->room, at);
+	if (e->code) { /* else another reader made room just now */
+		struct words words = {e->code->name, e->code->file,
+				      line_of(c, l, e->code, key->at)};
+
+		if (*class_name) {
+			snprintf(name, sizeof name, "%s.%s", class_name, e->code->name);
+			words.function = name;
+		}
+		made.frame = intern(c, &words, w);
+		if (made.frame)
+			keep_made(c, e, &made);
+	}
+	pthread_mutex_unlock(&c->lock);
+	return made.frame;
+}
+
+gpc_frame gpc_py_codes_frame(struct py_codes *c, const struct py_memory *m,
+			     const struct py_layout *l, const struct py_frame *f,
+			     struct gpc_writer *w)
+{
+	struct py_code position = {.at = f->code};
+	char class_name[PY_TEXT_MAX];
+	struct made key = {0};
+	struct look known;
+	gpc_frame frame;
+
+	if (!be_sure(c, m, l, f->code, &known))
+		return 0;
+	position.tlbc = known.tlbc;
+	if (!gpc_py_code_position(m, l, &position, f, &key.at))
+		return 0;
+	if (!c->wording.has_running_lines)
+		key.at = 0;
+	key.type = class_of(m, l, known.first, f->self);
+	frame = find_frame(c, f->code, &key, w->epoch);
+	if (frame)
+		return frame;
+	read_class(m, l, key.type, class_name);
+	return make_frame(c, l, f->code, &key, class_name, w);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Code objects of a process that were met, by address, and the frames that were
+ * made of them. An address can become another object's: what is known is compared
+ * with what stands there, now and then. Readers share it; it is bounded in bytes,
+ * and forgets all when it is full. */
+#ifndef GPC_PYTHON_CODES_H
+#define GPC_PYTHON_CODES_H
+
+#include "code.h"
+
+struct py_codes;
+
+struct py_wording {             /* what becomes text, and how */
+	bool has_running_lines; /* of the running instruction; not the function's first */
+	/* Which package a file is of, "" none. [reader]: answers from what it knows. */
+	void (*package)(void *ctx, const char *file, char *ret, size_t size);
+	void *ctx;
+};
+
+struct py_codes *gpc_py_codes_new(const struct py_wording *wording); /* NULL: no memory */
+void gpc_py_codes_free(struct py_codes *c);                          /* NULL is fine */
+
+/* The frame's number. 0: that is no code object. */
+gpc_frame gpc_py_codes_frame(struct py_codes *c, const struct py_memory *m,
+			     const struct py_layout *l, const struct py_frame *f,
+			     struct gpc_writer *w);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The collector: which processes, and what is kept of each. */
+#include "python.h"
+
+#include <stdlib.h>
+
+#include <gpc/log.h>
+
+#include "about.h"
+
+static gpc_status create(const struct gpc_host *h, const void *options, void **self)
+{
+	struct python *p = calloc(1, sizeof *p);
+
+	if (!p)
+		return GPC_E_NOMEM;
+	p->host = h;
+	p->options = options;
+	p->walk = (struct gpc_walk_api){.struct_size = sizeof p->walk,
+					.stack_bytes = 512,
+					.walk = gpc_py_walk};
+	*self = p;
+	return GPC_OK;
+}
+
+static void destroy(void *self)
+{
+	free(self);
+}
+
+static gpc_status probe(void *self)
+{
+	const struct python *p = self;
+
+	if (p->options->mode == PY_MODE_PYPERF)
+		return gpc_host_reportf(p->host, NULL, GPC_E_UNSUPPORTED,
+					"--python-mode=pyperf: reading Python within the kernel is "
+					"not there yet; --python-mode=auto reads it from outside, "
+					"at each sample");
+	return GPC_OK;
+}
+
+/* ---- processes ---------------------------------------------------------------------- */
+
+static int32_t claim(void *self, const struct gpc_target *t)
+{
+	(void)self;
+	return gpc_py_runtime_claim(t);
+}
+
+static void target_free(struct py_target *t)
+{
+	if (!t)
+		return;
+	if (t->native)
+		t->elf->threads_close(t->native);
+	gpc_py_threads_deinit(&t->threads);
+	gpc_py_codes_free(t->codes);
+	free(t);
+}
+
+static gpc_status open_target(struct python *p, struct py_target *t)
+{
+	struct py_wording wording = {.has_running_lines = p->options->has_line_numbers};
+	gpc_status st = gpc_py_runtime_find(p->host, t->target, &t->runtime);
+
+	if (st < 0)
+		return st;
+	t->elf = p->host->extension(p->host, "gpc.elf/1");
+	/* Threads of old versions are known by their pthread_t, and so are those of
+	 * newer ones after a fork. */
+	if (t->elf)
+		(void)t->elf->threads_open(p->host, t->target, &t->native);
+	if (!t->native && t->runtime.layout.thread_native_id == PY_NONE)
+		return gpc_host_reportf(p->host, t->target, GPC_E_UNSUPPORTED,
+					"Python: its C library is not known, and this version of "
+					"Python knows no thread numbers");
+	t->codes = gpc_py_codes_new(&wording);
+	return t->codes ? gpc_py_threads_init(&t->threads) : GPC_E_NOMEM;
+}
+
+static gpc_status attach(void *self, const struct gpc_target *target, void **tctx)
+{
+	struct python *p = self;
+	struct py_target *t = calloc(1, sizeof *t);
+	gpc_status st;
+
+	if (!t)
+		return GPC_E_NOMEM;
+	t->python = p;
+	t->target = target;
+	st = open_target(p, t);
+	if (st < 0) {
+		target_free(t);
+		return st;
+	}
+	gpc_host_logf(p->host, GPC_DEBUG, "process %d: Python %s in %s", target->pid,
+		      t->runtime.version, t->runtime.path);
+	gpc_py_about(t);
+	*tctx = t;
+	return GPC_OK;
+}
+
+static void detach(void *self, void *tctx)
+{
+	(void)self;
+	target_free(tctx);
+}
+
+static const void *extension(void *self, const char *id)
+{
+	struct python *p = self;
+
+	if (strcmp(id, "gpc.walk/1") == 0 && p->options->sampling == PY_SAMPLING_PULL)
+		return &p->walk;
+	return NULL;
+}
+
+/* ---- tables --------------------------------------------------------------------------- */
+
+static const char *const needs[] = {"CAP_SYS_PTRACE", NULL};
+static const char *const suffixes[] = {"p", NULL};
+static const struct gpc_match match[] = {
+	{.struct_size = sizeof(struct gpc_match), .kind = GPC_MATCH_MAPPED, .glob = "libpython*"},
+	{.struct_size = sizeof(struct gpc_match), .kind = GPC_MATCH_EXE, .glob = "python*"},
+	/* Linked into another program: its extension modules need the API. */
+	{.struct_size = sizeof(struct gpc_match),
+	 .kind = GPC_MATCH_SYMBOL,
+	 .glob = "Py_Initialize"},
+	{.struct_size = sizeof(struct gpc_match), .kind = GPC_MATCH_MAPPED, .glob = "*.cpython-*"},
+	{0},
+};
+enum { EVENT_CPU = 1 };
+static const struct gpc_event events[] = {
+	{.struct_size = sizeof(struct gpc_event),
+	 .id = EVENT_CPU,
+	 .flags = GPC_EVENT_CPU_TIME,
+	 .name = "cpu-time",
+	 .unit = "samples"},
+	{0},
+};
+
+static const struct gpc_collector collector = {
+	.struct_size = sizeof collector,
+	.scope = GPC_SCOPE_PROCESS,
+	.caps = GPC_CAP_CPU,
+	.touch = GPC_TOUCH_READS,
+	.name = "python",
+	.runtime = "python",
+	.summary = "CPython 2.7 and 3.6 to 3.15, read from outside",
+	.needs = needs,
+	.suffixes = suffixes,
+	.match = match,
+	.events = events,
+	.create = create,
+	.destroy = destroy,
+	.probe = probe,
+	.claim = claim,
+	.attach = attach,
+	.detach = detach,
+	.extension = extension,
+};
+static const struct gpc_collector *const collectors[] = {&collector, NULL};
+
+static const struct gpc_module module = {
+	.struct_size = sizeof module,
+	.abi_major = GPC_ABI_MAJOR,
+	.abi_minor = GPC_ABI_MINOR,
+	.options_bytes = sizeof(struct py_options),
+	.name = "python",
+	.version = GPC_VERSION,
+	.summary = "Python frames in the machine's stacks",
+	.options = gpc_py_options,
+	.collectors = collectors,
+};
+
+GPC_MODULE(python, 0, module)

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The Python collector: its instance, and what it knows of a process. */
+#ifndef GPC_PYTHON_PYTHON_H
+#define GPC_PYTHON_PYTHON_H
+
+#include "codes.h"
+#include "options.h"
+#include "runtime.h"
+#include "threads.h"
+
+struct py_target;
+
+struct python {
+	const struct gpc_host *host;
+	const struct py_options *options;
+	struct gpc_walk_api walk;
+};
+
+struct py_target {
+	const struct python *python;
+	const struct gpc_target *target;
+	struct py_runtime runtime;
+	struct py_codes *codes;
+	struct py_threads threads;
+	const struct gpc_elf_api *elf;
+	struct gpc_target_threads *native; /* NULL: not needed, or not to be had */
+};
+
+struct py_threads_of gpc_py_threads_of(const struct py_target *t, const struct py_memory *m);
+
+/* [reader] gpc.walk/1 */
+gpc_status gpc_py_walk(void *self, void *tctx, const struct gpc_pull_sample *s,
+		       struct gpc_pull_out *out);
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "threads.h"
+
+#include <stdlib.h>
+
+#include "frames.h"
+
+#define INTERPRETERS_MAX 64
+#define STATES_MAX       8192
+#define LOOK_AGAIN_NS    (100 * UINT64_C(1000000))
+#define NEAR             8 /* slots that are looked at for one thread */
+
+gpc_status gpc_py_threads_init(struct py_threads *t)
+{
+	t->slots = calloc(PY_THREADS_SLOTS, sizeof *t->slots);
+	if (!t->slots)
+		return GPC_E_NOMEM;
+	pthread_mutex_init(&t->lock, NULL);
+	return GPC_OK;
+}
+
+void gpc_py_threads_deinit(struct py_threads *t)
+{
+	if (!t->slots)
+		return;
+	free(t->slots);
+	t->slots = NULL;
+	pthread_mutex_destroy(&t->lock);
+}
+
+/* ---- the lists ---------------------------------------------------------------------- */
+
+/* The kernel's number of the thread that a state belongs to, in the target's pid
+ * namespace. From 3.11 on the state has it, if the thread did not come by a fork;
+ * before, and then, the C library knows it. */
+static int32_t tid_of(const struct py_threads_of *of, const uint8_t *state)
+{
+	const struct py_layout *l = of->layout;
+	int32_t tid = 0;
+
+	if (of->native && of->elf &&
+	    of->elf->thread_of(of->native, gpc_py_u64(state, l->thread_id), &tid) == GPC_OK)
+		return tid;
+	return l->thread_native_id == PY_NONE ? 0 : (int32_t)gpc_py_u64(state, l->thread_native_id);
+}
+
+static bool is_of_tid(const struct py_threads_of *of, const uint8_t *state, int32_t ns_tid)
+{
+	const struct py_layout *l = of->layout;
+
+	if (l->thread_native_id != PY_NONE &&
+	    gpc_py_u64(state, l->thread_native_id) == (uint64_t)ns_tid)
+		return true;
+	return tid_of(of, state) == ns_tid;
+}
+
+static gpc_status each_state(const struct py_threads_of *of, uint64_t head,
+			     bool (*fn)(void *ctx, const struct py_threads_of *of, uint64_t at,
+					const uint8_t *state),
+			     void *ctx)
+{
+	const struct py_layout *l = of->layout;
+	size_t n = gpc_py_thread_bytes(l);
+	uint8_t state[PY_THREAD_MAX];
+
+	for (unsigned i = 0; head; i++) {
+		if (i == STATES_MAX || !n || !gpc_py_read(of->memory, head, state, n))
+			return GPC_E_CORRUPT;
+		if (!fn(ctx, of, head, state))
+			return GPC_E_BUDGET;
+		head = gpc_py_u64(state, l->thread_next);
+	}
+	return GPC_OK;
+}
+
+static gpc_status each_interpreter(const struct py_threads_of *of,
+				   bool (*fn)(void *ctx, const struct py_threads_of *of,
+					      uint64_t at, const uint8_t *state),
+				   void *ctx)
+{
+	uint64_t interp, head;
+
+	if (!gpc_py_read_u64(of->memory, of->list, &interp))
+		return GPC_E_CORRUPT;
+	for (unsigned i = 0; interp; i++) {
+		gpc_status st;
+
+		if (i == INTERPRETERS_MAX ||
+		    !gpc_py_read_u64(of->memory, interp + of->layout->interp_threads, &head))
+			return GPC_E_CORRUPT;
+		st = each_state(of, head, fn, ctx);
+		if (st < 0)
+			return st == GPC_E_BUDGET ? GPC_OK : st;
+		if (!gpc_py_read_u64(of->memory, interp + of->layout->interp_next, &interp))
+			return GPC_E_CORRUPT;
+	}
+	return GPC_OK;
+}
+
+struct each {
+	bool (*fn)(void *ctx, const struct py_thread_info *info);
+	void *ctx;
+};
+
+static bool tell(void *ctx, const struct py_threads_of *of, uint64_t at, const uint8_t *state)
+{
+	struct each *e = ctx;
+	struct py_thread_info info = {.state = at, .ns_tid = tid_of(of, state)};
+
+	return e->fn(e->ctx, &info);
+}
+
+gpc_status gpc_py_threads_each(const struct py_threads_of *of,
+			       bool (*fn)(void *ctx, const struct py_thread_info *info), void *ctx)
+{
+	struct each e = {fn, ctx};
+
+	return each_interpreter(of, tell, &e);
+}
+
+/* ---- one thread ---------------------------------------------------------------------- */
+
+struct search {
+	int32_t ns_tid;
+	uint64_t found;
+};
+
+/* A thread has a state in each interpreter that it has been in. The one that
+ * executes has frames; the newest interpreters stand first. */
+static bool has_frames(const struct py_threads_of *of, const uint8_t *state)
+{
+	const struct py_layout *l = of->layout;
+	uint64_t top = 0;
+
+	if (l->thread_frame != PY_NONE)
+		return gpc_py_u64(state, l->thread_frame) != 0;
+	return gpc_py_read_u64(of->memory, gpc_py_u64(state, l->thread_cframe) + l->cframe_frame,
+			       &top) &&
+	       top != 0;
+}
+
+static bool look(void *ctx, const struct py_threads_of *of, uint64_t at, const uint8_t *state)
+{
+	struct search *s = ctx;
+
+	if (!is_of_tid(of, state, s->ns_tid))
+		return true;
+	if (!s->found || has_frames(of, state))
+		s->found = at;
+	return !has_frames(of, state);
+}
+
+/* Is there one interpreter only? */
+static bool is_single(const struct py_threads_of *of)
+{
+	uint64_t interp, next;
+
+	return gpc_py_read_u64(of->memory, of->list, &interp) && interp &&
+	       gpc_py_read_u64(of->memory, interp + of->layout->interp_next, &next) && !next;
+}
+
+static bool is_still(const struct py_threads_of *of, uint64_t at, int32_t ns_tid)
+{
+	uint8_t state[PY_THREAD_MAX];
+	size_t n = gpc_py_thread_bytes(of->layout);
+
+	return n && gpc_py_read(of->memory, at, state, n) && is_of_tid(of, state, ns_tid) &&
+	       (has_frames(of, state) || is_single(of));
+}
+
+/* Changes when a thread comes, in one interpreter at least. */
+static uint64_t list_head(const struct py_threads_of *of)
+{
+	uint64_t interp, head = 0;
+
+	if (gpc_py_read_u64(of->memory, of->list, &interp) && interp)
+		(void)gpc_py_read_u64(of->memory, interp + of->layout->interp_threads, &head);
+	return head;
+}
+
+static bool get(struct py_threads *t, int32_t ns_tid, struct py_thread *ret)
+{
+	bool is_known = false;
+
+	pthread_mutex_lock(&t->lock);
+	for (unsigned i = 0; i < NEAR && !is_known; i++) {
+		*ret = t->slots[((uint32_t)ns_tid + i) % PY_THREADS_SLOTS];
+		is_known = ret->ns_tid == ns_tid;
+	}
+	pthread_mutex_unlock(&t->lock);
+	return is_known;
+}
+
+static void set(struct py_threads *t, const struct py_thread *value)
+{
+	uint32_t first = (uint32_t)value->ns_tid % PY_THREADS_SLOTS, to = first;
+
+	pthread_mutex_lock(&t->lock);
+	for (unsigned i = 0; i < NEAR; i++) {
+		uint32_t at = (first + i) % PY_THREADS_SLOTS;
+
+		if (t->slots[at].ns_tid == value->ns_tid) {
+			to = at;
+			break;
+		}
+		if (!t->slots[at].ns_tid && t->slots[to].ns_tid)
+			to = at;
+	}
+	t->slots[to] = *value;
+	pthread_mutex_unlock(&t->lock);
+}
+
+gpc_status gpc_py_threads_find(struct py_threads *t, const struct py_threads_of *of, int32_t ns_tid,
+			       uint64_t *ret)
+{
+	uint64_t now = of->memory->host->now_ns(of->memory->host);
+	struct py_thread known;
+	struct search s = {.ns_tid = ns_tid};
+	gpc_status st;
+
+	*ret = 0;
+	if (get(t, ns_tid, &known)) {
+		if (known.state && is_still(of, known.state, ns_tid)) {
+			*ret = known.state;
+			return GPC_OK;
+		}
+		if (!known.state && now < known.until_ns && known.head == list_head(of))
+			return GPC_OK;
+	}
+	st = each_interpreter(of, look, &s);
+	if (st < 0 && !s.found)
+		return st;
+	known = (struct py_thread){.ns_tid = ns_tid,
+				   .state = s.found,
+				   .head = s.found ? 0 : list_head(of),
+				   .until_ns = now + LOOK_AGAIN_NS};
+	set(t, &known);
+	*ret = s.found;
+	return GPC_OK;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpc.walk/1: the Python frames of the thread that was sampled. */
+#include "join.h"
+#include "python.h"
+
+struct py_threads_of gpc_py_threads_of(const struct py_target *t, const struct py_memory *m)
+{
+	return (struct py_threads_of){.memory = m,
+				      .layout = &t->runtime.layout,
+				      .list = t->runtime.list,
+				      .elf = t->elf,
+				      .native = t->native};
+}
+
+/* Frames by number, in their places: one that is none leaves no gap in the
+ * others' groups. False: too many make no sense. */
+static bool name_frames(struct py_target *t, const struct py_memory *m, struct py_stack *stack,
+			struct gpc_pull_out *out)
+{
+	uint32_t bad = 0, group = 0;
+
+	for (uint32_t i = 0; i < stack->n; i++) {
+		gpc_frame frame = out->n < out->room
+					  ? gpc_py_codes_frame(t->codes, m, &t->runtime.layout,
+							       &stack->frames[i], out->writer)
+					  : 0;
+
+		if (frame)
+			out->frames[out->n++] = frame;
+		else
+			bad++;
+		while (group < stack->n_groups && stack->groups[group].end == i + 1)
+			stack->groups[group++].end = out->n;
+	}
+	return !bad;
+}
+
+gpc_status gpc_py_walk(void *self, void *tctx, const struct gpc_pull_sample *s,
+		       struct gpc_pull_out *out)
+{
+	struct python *p = self;
+	struct py_target *t = tctx;
+	struct py_memory m = {p->host, t->target, s};
+	struct py_threads_of of = gpc_py_threads_of(t, &m);
+	struct py_stack stack;
+	uint64_t state;
+	gpc_status st;
+
+	if (!s->ns_tid)
+		return GPC_E_UNSUPPORTED;
+	st = gpc_py_threads_find(&t->threads, &of, s->ns_tid, &state);
+	if (st < 0 || !state)
+		return st;
+	st = gpc_py_frames(&m, &t->runtime.layout, state, &stack);
+	if (st < 0 || !stack.n)
+		return st;
+	if (!name_frames(t, &m, &stack, out)) {
+		out->n = 0;
+		return GPC_E_CORRUPT;
+	}
+	gpc_py_join(t, s, &stack, out);
+	return GPC_OK;
+}

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a profile says of Java programs whose shares and call graph are known, in one
+session over several JVMs, and that the JVMs are not touched."""
+import os
+import pathlib
+import platform
+import time
+
+import pytest
+
+from java_play import FRAME, Program, Verdict, java_home, tier_of
+from sessions import Session, Tools, check_share
+
+pytestmark = [
+    pytest.mark.skipif(os.geteuid() != 0, reason="reading other processes needs root"),
+    pytest.mark.skipif(platform.machine() != "x86_64", reason="JVMs are read on x86-64 only"),
+    pytest.mark.skipif(not java_home(), reason="needs openjdk-17-jdk-headless"),
+]
+
+HZ, WARM = 997, 3
+NEEDED, LONGEST = 3, 60  # seconds of CPU that each JVM is to use; of waiting for that
+SPLIT = ["pair", "pair", "pair", "recurse", "lambda"]
+TIERS = {"default": [], "interpreter": ["-Xint"], "c1": ["-XX:TieredStopAtLevel=1"],
+         "no-fp": ["-XX:-PreserveFramePointer"]}
+UNTOUCHABLE = ["-XX:+DisableAttachMechanism", "-XX:+UseSerialGC"]
+
+
+def cpu_seconds(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Seen:
+    """One session, and what there was before and after it."""
+
+    def __init__(self, folder):
+        self.program = Program(folder, java_home())
+        self.home = folder / "home"
+        self.home.mkdir()
+        self.jvms = {name: self.start(SPLIT, options) for name, options in TIERS.items()}
+        self.jvms["native"] = self.start(["files", "jni"], UNTOUCHABLE)
+        time.sleep(WARM)
+        self.signals = self.caught()
+        self.traces = self.files()
+        tools = Tools(folder)
+        self.session = Session(tools, "plugins=java", f"profiling-frequency={HZ}",
+                               f"profiling-duration={LONGEST + 60}")
+        try:
+            self.wait()
+            self.alive = {n: j.poll() is None for n, j in self.jvms.items()}
+            self.rows = [r for window in self.session.end() for r in window]
+        finally:
+            self.session.kill()
+
+    def start(self, modes, options):
+        return self.program.start(2 * LONGEST, modes, *options, cwd=self.home)
+
+    def wait(self):
+        """Until each has got enough of the machine for its shares to be told."""
+        begin = {n: cpu_seconds(j.pid) for n, j in self.jvms.items()}
+        until = time.monotonic() + LONGEST
+        while time.monotonic() < until and any(
+                cpu_seconds(j.pid) - begin[n] < NEEDED for n, j in self.jvms.items()):
+            time.sleep(0.2)
+
+    def caught(self):
+        """Signals that each JVM has got and not handled, and its count of threads."""
+        return {n: pathlib.Path(f"/proc/{j.pid}/status").read_text().split("SigPnd")[1]
+                for n, j in self.jvms.items()}
+
+    def files(self):
+        return sorted(os.listdir(self.home)), sorted(
+            f for f in os.listdir("/tmp") if f.startswith((".java_pid", ".attach_pid", "perf-")))
+
+    def of(self, name):
+        return [r for r in self.rows if r.pid == self.jvms[name].pid]
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory):
+    s = Seen(tmp_path_factory.mktemp("java"))
+    yield s
+    s.program.end()
+
+
+def frames_of(rows):
+    return {f for r in rows for f in r.frames}
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_share_of_two_methods_behind_an_interface(seen, tier):
+    v = Verdict(seen.of(tier))
+    print(v)
+    found = v.by["Split$Hot.work"]
+    check_share(found, found + v.by["Split$Cold.work"], 0.7, tier)
+
+
+@pytest.mark.parametrize("tier", [*TIERS, "native"])
+def test_stacks_reach_the_threads_entry(seen, tier):
+    v = Verdict(seen.of(tier))
+    assert v.whole >= 0.99 * v.java > 0, v
+
+
+@pytest.mark.parametrize("tier", [*TIERS, "native"])
+def test_no_edges_that_the_program_has_not(seen, tier):
+    v = Verdict(seen.of(tier))
+    assert v.edges >= 500 and v.wrong < 0.001 * v.edges, v
+
+
+def test_recursion_three_hundred_deep(seen):
+    for tier in TIERS:
+        rows = [r for r in seen.of(tier) if r.frames[-1].startswith("Split.spin")]
+        depths = {d: sum(r.count for r in rows if deep(r) == d) for d in map(deep, rows)}
+        whole = depths.get(301, 0)
+        recursing = sum(n for d, n in depths.items() if d)
+        # Up to a tenth of the time goes into the calls themselves.
+        assert whole >= 0.9 * recursing > 0, (tier, depths)
+        assert max(depths) == 301, (tier, depths)
+
+
+def deep(row):
+    return sum(f.startswith("Split.recurse(I)J_[") for f in row.frames)
+
+
+def test_suffixes_tell_who_compiled(seen):
+    by = {tier: {tier_of(f) for f in frames_of(seen.of(tier)) if FRAME.fullmatch(f)}
+          for tier in TIERS}
+    assert by["interpreter"] == {"0"}
+    assert {"1", "i", "0"} <= by["c1"]
+    assert not [f for f in frames_of(seen.of("c1")) if f.startswith("Split") and f.endswith("_[j]")]
+    assert {"j", "i", "0"} <= by["default"] and {"j", "i"} <= by["no-fp"]
+
+
+def test_inlined_methods_have_frames(seen):
+    for tier in ("default", "c1", "no-fp"):
+        rows = seen.of(tier)
+        spin = [r for r in rows if r.frames[-1].startswith("Split.spin(J)J")]
+        inlined = sum(r.count for r in spin if r.frames[-1].endswith("_[i]"))
+        assert inlined >= 0.5 * sum(r.count for r in spin) > 0, tier
+
+
+def test_lambdas_have_stable_names(seen):
+    names = frames_of(seen.of("default"))
+    assert any(f.startswith("Split$$Lambda.applyAsLong(J)J_[") for f in names)
+    assert any(f.startswith("Split.lambda$lambda$0(IJ)J_[") for f in names)
+    assert not [f for f in names if "$$Lambda" in f and ("0x" in f or "$$Lambda$" in f)]
+
+
+def test_a_system_call_from_java(seen):
+    """Java, native and kernel frames in one stack, in this order."""
+    rows = [r for r in seen.of("native") if r.frames[-1].endswith("_[k]")]
+    found = 0
+    for r in rows:
+        java = [i for i, f in enumerate(r.frames) if f.startswith("java/io/RandomAccessFile.readBytes")]
+        kernel = [i for i, f in enumerate(r.frames) if f.endswith("_[k]")]
+        native = [i for i, f in enumerate(r.frames) if not f.endswith("]")]
+        if java and any(java[-1] < i < kernel[0] for i in native):
+            found += r.count
+    assert found >= 50
+
+
+def test_native_code_that_calls_back(seen):
+    rows = [r for r in seen.of("native") if r.frames[-1].startswith("Split.spin")]
+    wanted = ["Split.up(I)J", "Split.down(I)J", "Java_Split_down"]
+    whole = recursing = 0
+    for r in rows:
+        names = [f.split("_[")[0] for f in r.frames]
+        names = [n for n in names if n in wanted]
+        recursing += r.count * ("Split.up(I)J" in names)
+        whole += r.count * (names == wanted * 6 + ["Split.up(I)J"])
+    assert whole >= 0.99 * recursing > 0
+
+
+def test_jvms_are_not_touched(seen):
+    assert all(seen.alive.values())
+    assert seen.files() == seen.traces
+    for name, jvm in seen.jvms.items():
+        text = pathlib.Path(f"/proc/{jvm.pid}/status").read_text()
+        assert "TracerPid:\t0\n" in text, name
+        assert text.split("SigPnd")[1].split("voluntary")[0] == \
+            seen.signals[name].split("voluntary")[0], name
+        maps = pathlib.Path(f"/proc/{jvm.pid}/maps").read_text()
+        assert "gprofiler" not in maps and "async" not in maps

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python programs in the machine's profile: truth, whole stacks, files and lines, with
+native code above and below, forked, replaced and short-lived. One session of the program
+over all of them at once, with the machine's own Python."""
+import collections
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import ROOT, parse_col, start_agent, wait_until
+from sessions import LONGEST, Workload, check_share
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="profiling a whole machine needs root")
+
+PYTHON = "/usr/bin/python3"
+SOURCES = ROOT / "tests/workloads/python"
+SECONDS = 11  # of CPU: 1,089 samples at 99 Hz
+SHORT = 2
+FRAME = re.compile(r"(.+?) \((.+?)(?::(\d+))?(?: \[(.*)\])?\)_\[p\]")
+
+Row = collections.namedtuple("Row", "comm frames count")
+
+
+def has_numpy():
+    return subprocess.run([PYTHON, "-c", "import numpy"], capture_output=True).returncode == 0
+
+
+def read_rows(path):
+    header, lines = parse_col(path)
+    # INDEX;CONTAINER;COMM;[appid;]FRAMES
+    return header, [Row(s[2], [f for f in s[3:] if not f.startswith("appid: ")], n)
+                    for s, n in lines]
+
+
+class Stage:
+    def __init__(self, folder):
+        self.folder, self.workloads = folder, {}
+        self.out = folder / "out"
+        self.header, self.rows = None, []
+
+    def prepare(self, name, source, *args):
+        # Its own name: rows have no pids.
+        link = self.folder / f"py_{name}"
+        if not link.exists():
+            link.symlink_to(PYTHON)
+        self.workloads[name] = Workload(name, [link, SOURCES / source, *args], self.folder)
+
+    def of(self, name):
+        return [r for r in self.rows if r.comm == f"py_{name}"]
+
+    def perform(self):
+        for w in self.workloads.values():
+            w.wait()
+        log = self.folder / "log"
+        agent = start_agent(["--plugins=python", "-d", "3600", "-f", "99", "-o", str(self.out),
+                             "--log-file", str(log), "--pid-file", str(self.folder / "pid"),
+                             "--no-flamegraph"])
+        try:
+            wait_until(lambda: log.exists() and "Starting perf" in log.read_text(), 60)
+            time.sleep(1)
+            for w in self.workloads.values():
+                w.go()
+            for i in range(4):
+                brief = self.folder / "py_brief"
+                if not i:
+                    brief.symlink_to(PYTHON)
+                subprocess.run([brief, SOURCES / "brief.py", "0.3"], check=True)
+            until = time.monotonic() + LONGEST
+            for w in self.workloads.values():
+                w.end(until)
+            agent.send_signal(signal.SIGTERM)
+            agent.communicate(timeout=60)
+        finally:
+            if agent.poll() is None:
+                agent.kill()
+                agent.communicate()
+        self.log = log.read_text()
+        self.header, self.rows = read_rows(self.out / "last_profile.col")
+        print(json.dumps(self.header["gprofiler_core"]["readers"]))
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory):
+    s = Stage(tmp_path_factory.mktemp("python"))
+    s.prepare("split", "split.py", SECONDS)
+    s.prepare("threads", "many_threads.py", 500, 3, SHORT / 3)
+    s.prepare("callback", "callback.py", SHORT)
+    s.prepare("workers", "workers.py", 4, 2, 0.4)
+    s.prepare("execs", "execs.py", 1)
+    if has_numpy():
+        s.prepare("arrays", "arrays.py", SHORT)
+    try:
+        s.perform()
+        yield s
+    finally:
+        for w in s.workloads.values():
+            w.kill()
+
+
+def python(row):
+    """(function, file, line) of its Python frames, from the root on."""
+    found = [FRAME.fullmatch(f) for f in row.frames if f.endswith("_[p]")]
+    assert None not in found, row
+    return [(m[1], m[2], int(m[3])) for m in found]
+
+
+def functions(row):
+    return [f[0] for f in python(row)]
+
+
+def total(rows):
+    return sum(r.count for r in rows)
+
+
+def with_function(rows, name):
+    return [r for r in rows if name in functions(r)]
+
+
+def is_rooted(row):
+    names = functions(row)
+    return bool(names) and names[0] in ("<module>", "Thread._bootstrap", "_run_code")
+
+
+def check_rooted(rows, share=0.99):
+    """Of those that run Python: starting up and ending is the interpreter's own."""
+    started = [r for r in rows if functions(r)]
+    bad = [r for r in started if not is_rooted(r) and not functions(r)[0].startswith("_find")]
+    assert total(bad) <= (1 - share) * total(started), bad[:5]
+
+
+def line_of(source, text):
+    lines = (SOURCES / source).read_text().split("\n")
+    return next(i for i, line in enumerate(lines, 1) if text in line)
+
+
+def test_share_of_two_functions(stage):
+    rows = stage.of("split")
+    heavy, light = (total(with_function(rows, n)) for n in ("heavy", "light"))
+    w = stage.workloads["split"]
+    assert heavy + light >= 0.9 * total(rows)
+    check_share(heavy / (heavy + light) * total(rows), total(rows),
+                w.total("heavy_ns") / (w.total("heavy_ns") + w.total("light_ns")), "split")
+    check_rooted(rows)
+
+
+def test_whole_stacks_with_file_and_line(stage):
+    path, rows = str(SOURCES / "split.py"), stage.of("split")
+    want = [("<module>", path, 1)] + [
+        (name, path, line_of("split.py", f"def {name.split('.')[-1]}("))
+        for name in ("main", "Worker.run", "Worker.turn", "heavy", "spin")]
+    exact = total(r for r in rows if python(r) == want)
+    assert exact >= 0.95 * total(with_function(rows, "heavy")), want
+
+
+def test_every_thread_has_its_own_stack(stage):
+    rows = stage.of("threads")
+    works = with_function(rows, "works")
+    assert total(works) >= 0.8 * total(rows) > 100
+    assert not with_function(works, "waits")
+    check_rooted(works)
+
+
+def test_calls_from_c_into_python(stage):
+    rows = stage.of("callback")
+    inner = with_function(rows, "compares")
+    assert total(inner) >= 0.8 * total(rows) > 100
+    for row in inner:
+        names = functions(row)
+        assert names.index("sorts") < names.index("compares"), row
+    check_rooted(rows)
+
+
+@pytest.mark.skipif(not has_numpy(), reason="numpy is not there for the machine's Python")
+def test_extension_code_is_below_its_caller(stage):
+    rows = stage.of("arrays")
+    assert total(with_function(rows, "multiplies")) >= 0.8 * total(rows) > 100
+    check_rooted(rows)
+
+
+def test_forked_workers(stage):
+    rows = stage.of("workers")
+    expected = 99 * stage.workloads["workers"].total("cpu_ns") / 1e9
+    serves = total(with_function(rows, "serves"))
+    assert serves >= 0.8 * expected, (serves, expected)
+
+
+def test_before_and_after_an_exec(stage):
+    rows = stage.of("execs") + [r for r in stage.rows if r.comm == "python3"]
+    for name in ("before_exec", "after_exec"):
+        assert total(with_function(rows, name)) >= 0.7 * 99, name
+
+
+def test_programs_of_three_hundred_milliseconds(stage):
+    rows = [r for r in stage.rows if r.comm == "py_brief"]
+    assert total(with_function(rows, "briefly")) >= 0.5 * 4 * 0.3 * 99
+
+
+def test_readers_lost_nothing(stage):
+    readers = stage.header["gprofiler_core"]["readers"]
+    assert readers["failed"] <= 0.01 * readers["asked"], readers
+    assert readers["slow"] <= 0.01 * readers["asked"], readers
+    assert " ERROR: " not in stage.log
+
+

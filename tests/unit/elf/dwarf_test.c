@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "elf/dwarf.h"
+
+#include "base/clock.h"
+#include "elf/lookup.h"
+#include "elf/symtab.h"
+#include "fixture.h"
+
+static const char *const versions[] = {"lines2.so", "lines3.so", "lines4.so",
+				       "lines5.so", "linesz.so", "lines64.so"};
+
+/* The line of lines.c with these words. */
+static uint32_t line_of(const char *words)
+{
+	autofile FILE *f = fopen(LINES_C, "r");
+	char line[256];
+
+	assert_non_null(f);
+	for (uint32_t n = 1; fgets(line, sizeof line, f); n++)
+		if (strstr(line, words))
+			return n;
+	fail_msg("%s", words);
+	return 0;
+}
+
+static bool is_place(const struct gpc_dwarf_place *p, const char *function, uint32_t line)
+{
+	const char *slash = p->file ? strrchr(p->file, '/') : NULL;
+
+	return p->line == line && slash && strcmp(slash, "/lines.c") == 0 && p->file[0] == '/' &&
+	       (function ? p->function && strcmp(p->function, function) == 0 : !p->function);
+}
+
+struct seen {
+	bool before, between, innermost;
+};
+
+static void look(struct gpc_dwarf *d, uint64_t vaddr, const char *call, struct seen *seen)
+{
+	struct gpc_dwarf_place p[GPC_DWARF_DEPTH];
+	size_t n = gpc_dwarf_find(d, vaddr, p);
+
+	assert_true(n >= 1 && n <= 3);
+	assert_null(p[n - 1].function);
+	if (n == 1 && is_place(p, NULL, line_of("before the call")))
+		seen->before = true;
+	if (n == 2 && is_place(p, "between", line_of("in between")) &&
+	    is_place(p + 1, NULL, line_of(call)))
+		seen->between = true;
+	if (n == 3 && is_place(p, "innermost", line_of("in innermost")) &&
+	    is_place(p + 1, "between", line_of("call of innermost")) &&
+	    is_place(p + 2, NULL, line_of(call)))
+		seen->innermost = true;
+	gpc_dwarf_places_deinit(p, n);
+}
+
+/* Every place of a function. */
+static void look_all(const struct fixture *f, struct gpc_dwarf *d, uint64_t start, const char *call,
+		     struct seen *seen)
+{
+	struct gpc_symtab_hit hit;
+	struct gpc_symtab *t;
+
+	assert_int_equal(gpc_symtab_load(&f->elf, NULL, &t, NULL), GPC_OK);
+	assert_true(gpc_symtab_find(t, start, &hit));
+	assert_int_equal(hit.start, start);
+	for (uint64_t at = 0; at < hit.size; at++)
+		look(d, start + at, call, seen);
+	gpc_symtab_free(t);
+}
+
+static void finds_lines_and_inlined_functions(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
+		struct seen outer = {0}, other = {0};
+		uint64_t from = 0, to = 0;
+		struct gpc_dwarf *d;
+		struct fixture f;
+
+		fixture_load(&f, versions[i]);
+		assert_int_equal(gpc_dwarf_open(&f.elf, &d, NULL), GPC_OK);
+		assert_true(gpc_elf_lookup(&f.elf, "outermost", &from));
+		assert_true(gpc_elf_lookup(&f.elf, "other", &to));
+		look_all(&f, d, from, "call of between", &outer);
+		look_all(&f, d, to, "call in other", &other);
+		assert_true(outer.before && (outer.between || outer.innermost));
+		assert_true(other.between || other.innermost);
+		gpc_dwarf_rest(d);
+		assert_true(gpc_dwarf_bytes(d) < 65536);
+		look(d, from, "call of between", &outer);
+		gpc_dwarf_free(d);
+		fixture_deinit(&f);
+	}
+}
+
+static void knows_nothing_elsewhere(void **state)
+{
+	struct gpc_dwarf_place p[GPC_DWARF_DEPTH];
+	struct gpc_dwarf *d;
+	struct fixture f;
+
+	(void)state;
+	fixture_load(&f, "lib.so");
+	assert_int_equal(gpc_dwarf_open(&f.elf, &d, NULL), GPC_E_GONE);
+	fixture_deinit(&f);
+	fixture_load(&f, "lines5.so");
+	assert_int_equal(gpc_dwarf_open(&f.elf, &d, NULL), GPC_OK);
+	assert_int_equal(gpc_dwarf_find(d, 0, p), 0);
+	assert_int_equal(gpc_dwarf_find(d, UINT64_MAX, p), 0);
+	gpc_dwarf_free(d);
+	fixture_deinit(&f);
+}
+
+/* Whatever a byte is changed to, it ends soon. */
+static void survives_damage(void **state)
+{
+	uint64_t begin = gpc_now_ns(), seed = 1;
+
+	(void)state;
+	for (int i = 0; i < 1500; i++) {
+		struct gpc_dwarf_place p[GPC_DWARF_DEPTH];
+		struct gpc_dwarf *d;
+		struct fixture f;
+
+		fixture_read(&f, versions[i % 6]);
+		for (int k = 0; k < 4; k++) {
+			seed = seed * 6364136223846793005u + 1442695040888963407u;
+			f.bytes[64 + (seed >> 33) % (f.n - 64)] = (char)(seed >> 25);
+		}
+		if (fixture_parse(&f) == GPC_OK) {
+			if (gpc_dwarf_open(&f.elf, &d, NULL) == GPC_OK) {
+				for (uint64_t at = 0x1000; at < 0x1080; at++)
+					gpc_dwarf_places_deinit(p, gpc_dwarf_find(d, at, p));
+				gpc_dwarf_free(d);
+			}
+			gpc_elf_deinit(&f.elf);
+		}
+		free(f.bytes);
+	}
+	assert_true(gpc_now_ns() - begin < 60 * GPC_SECOND_NS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_lines_and_inlined_functions),
+		cmocka_unit_test(knows_nothing_elsewhere),
+		cmocka_unit_test(survives_damage),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "names.h"
+
+static void check(const struct java_name *name, const char *wanted)
+{
+	char text[GPC_JAVA_NAME_MAX];
+
+	assert_int_equal(gpc_java_name(name, text, sizeof text), strlen(wanted));
+	assert_string_equal(text, wanted);
+}
+
+static void test_frames(void **state)
+{
+	struct java_name n = {.class_name = "Fib",
+			      .method = "main",
+			      .signature = "([Ljava/lang/String;)V"};
+
+	(void)state;
+	check(&n, "Fib.main([Ljava/lang/String|)V");
+	n.modifiers = 0x2 | 0x8 | 0x40 | 0x80; /* bridge and varargs are no words */
+	check(&n, "Fib.main([Ljava/lang/String|)V");
+	n.has_modifiers = true;
+	check(&n, "private static Fib.main([Ljava/lang/String|)V");
+	n.line = 20;
+	check(&n, "private static Fib.main:20([Ljava/lang/String|)V");
+	n = (struct java_name){.class_name = "a;b\n", .method = "m", .signature = "()V"};
+	check(&n, "a|b?.m()V");
+}
+
+static void test_room(void **state)
+{
+	struct java_name n = {.class_name = "Class", .method = "method", .signature = "()V"};
+	char text[8];
+
+	(void)state;
+	assert_int_equal(gpc_java_name(&n, text, sizeof text), 7);
+	assert_string_equal(text, "Class.m");
+}
+
+static void test_stable(void **state)
+{
+	static const struct {
+		const char *in, *out;
+	} rows[] = {
+		{"java/util/ArrayList", "java/util/ArrayList"},
+		{"Foo$$Lambda$14+0x00000008000c4000", "Foo$$Lambda"},
+		{"Foo$$Lambda$14/0x0000000800c03000", "Foo$$Lambda"},
+		{"Foo$$Lambda+0x00007f1234567890", "Foo$$Lambda"},
+		{"a/Foo$$Lambda$1/1234567", "a/Foo$$Lambda"},
+		{"a/Foo$$Lambda$1", "a/Foo$$Lambda"},
+		{"java/lang/invoke/LambdaForm$MH+0x00000008010c8400",
+		 "java/lang/invoke/LambdaForm$MH"},
+		{"java/lang/invoke/LambdaForm$DMH/0x0000000800c4",
+		 "java/lang/invoke/LambdaForm$DMH"},
+		{"Foo$1", "Foo$1"},
+		{"a/b+0xzz", "a/b+0xzz"},
+		{"Foo$$LambdaOf$x", "Foo$$LambdaOf$x"},
+		{"+0x", "+0x"},
+		{"/", "/"},
+		{"", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char text[64];
+
+		strcpy(text, rows[i].in);
+		gpc_java_name_stabilize(text);
+		assert_string_equal(text, rows[i].out);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_room),
+		cmocka_unit_test(test_stable),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

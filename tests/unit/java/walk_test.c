@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Walks over the memory of a JVM that never was. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+
+#include "fake_vm.h"
+
+#define SP_OF(j) ((j)->leaf_sp)
+
+static int set_up(void **state)
+{
+	struct fake_vm *v = fake_vm_new(fake_jvm_new());
+
+	assert_non_null(v);
+	assert_int_equal(fake_vm_attach(v), GPC_OK);
+	*state = v;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	fake_vm_free(*state);
+	return 0;
+}
+
+static void frames_are(const struct fake_vm *v, const char *wanted)
+{
+	char text[1024] = "";
+
+	for (uint32_t i = 0; i < v->n; i++)
+		snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i ? " " : "",
+			 v->frames[i]);
+	assert_string_equal(text, wanted);
+}
+
+static const char whole[] = "B.spin(J)J_i A.hot(J)J_j pkg/C$$Lambda.main([Ljava/lang/String|)V_0 "
+			    "call_stub";
+
+static void test_layout(void **state)
+{
+	struct fake_vm *v = *state;
+	const struct layout *l = &v->vm.layout;
+
+	assert_int_equal(l->major, 17);
+	assert_int_equal(l->field[F_NM_COMPILE_ID], 96);
+	assert_int_equal(l->field[F_THREAD_CONT_ENTRY], -1);
+	assert_int_equal(l->size[T_NMETHOD], 112);
+	assert_int_equal(v->vm.heaps.n, 1);
+	assert_int_equal(v->vm.heaps.at[0].from, FAKE_CODE);
+}
+
+static void test_whole_stack(void **state)
+{
+	struct fake_vm *v = *state;
+	struct fake_jvm *j = v->jvm;
+
+	assert_int_equal(fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp), GPC_OK);
+	frames_are(v, whole);
+	assert_int_equal(v->state.pc, FAKE_NATIVE);
+	assert_int_equal(v->state.sp, j->entry_fp + 16);
+	assert_int_equal(v->state.is_leaf, 0);
+}
+
+static void test_remembered(void **state)
+{
+	struct fake_vm *v = *state;
+	struct fake_jvm *j = v->jvm;
+	uint64_t first;
+
+	fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp);
+	first = j->reads;
+	j->reads = 0;
+	fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp);
+	frames_are(v, whole);
+	assert_true(j->reads < 12 && j->reads < first / 2);
+	/* Names of another epoch are made anew. */
+	v->writer.epoch++;
+	v->n_made = 0;
+	fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp);
+	frames_are(v, whole);
+	assert_int_equal(v->n_made, 4);
+}
+
+/* The method was thrown away and another one lies there. */
+static void test_compile_id(void **state)
+{
+	struct fake_vm *v = *state;
+	struct fake_jvm *j = v->jvm;
+
+	fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp);
+	fake_put32(j, j->nmethod_id, 78);
+	fake_put64(j, j->nmethod + 56, j->main_method);
+	fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp);
+	frames_are(v, "pkg/C$$Lambda.main([Ljava/lang/String|)V_j "
+		      "pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub");
+}
+
+static void test_c1_and_where_inlining_ends(void **state)
+{
+	struct fake_vm *v = *state;
+	struct fake_jvm *j = v->jvm;
+
+	*(uint8_t *)fake_at(j, j->nmethod + 100) = 2;
+	fake_vm_walk(v, j->leaf_pc + 20, j->leaf_sp, j->leaf_fp);
+	frames_are(v, "A.hot(J)J_1 pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub");
+}
+
+/* The entry behind it is hot's, but the code jumps back to before the one of spin. */
+static void test_loop_with_its_poll_behind(void **state)
+{
+	struct fake_vm *v = *state;
+	struct fake_jvm *j = v->jvm;
+	uint64_t begin = j->leaf_pc - 20;
+
+	*(uint8_t *)fake_at(j, begin + 44) = 0x7c; /* jl begin + 24 */
+	*(uint8_t *)fake_at(j, begin + 45) = 0xea;
+	fake_vm_walk(v, begin + 40, j->leaf_sp, j->leaf_fp);
+	frames_are(v, whole);
+	fake_vm_walk(v, begin + 50, j->leaf_sp, j->leaf_fp);
+	frames_are(v, "A.hot(J)J_j pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub");
+}
+
+static void test_lines_and_modifiers(void **state)
+{
+	struct fake_vm *v = *state;
+	struct fake_jvm *j = v->jvm;
+
+	v->options.line_numbers = JAVA_LINES_OF_FUNCTION;
+	v->options.method_modifiers = 1;
+	fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp);
+	frames_are(v, "public static B.spin:7(J)J_i public static A.hot:9(J)J_j "
+		      "public static pkg/C$$Lambda.main:9([Ljava/lang/String|)V_0 call_stub");
+	assert_string_equal(v->file, "Source.java");
+}
+
+/* Before push, between push and sub, and in an epilogue. */
+static void test_frame_being_made(void **state)
+{
+	struct fake_vm *v = *state;
+	struct fake_jvm *j = v->jvm;
+	uint64_t begin = j->leaf_pc - 20;
+
+	/* sp points to the return address: fp is still the caller's. */
+	assert_int_equal(fake_vm_walk(v, begin, j->leaf_sp + 40, j->interp_fp), GPC_OK);
+	frames_are(v, whole);
+	assert_int_equal(fake_vm_walk(v, begin + 1, j->leaf_sp + 32, 1), GPC_OK);
+	frames_are(v, whole);
+	*(uint8_t *)fake_at(j, begin + 24) = 0x5d;
+	*(uint8_t *)fake_at(j, begin + 25) = 0xc3;
+	assert_int_equal(fake_vm_walk(v, begin + 24, j->leaf_sp + 32, 1), GPC_OK);
+	frames_are(v, whole);
+	assert_int_equal(fake_vm_walk(v, begin + 25, j->leaf_sp + 40, j->interp_fp), GPC_OK);
+	frames_are(v, whole);
+}
+
+/* A frame of A.hot below, whose return address was replaced by the handler's. */
+static void test_deoptimized(void **state)
+{
+	struct fake_vm *v = *state;
+	struct fake_jvm *j = v->jvm;
+	uint64_t begin = j->leaf_pc - 20;
+
+	fake_put64(j, j->leaf_sp - 16, 0x1234);
+	fake_put64(j, j->leaf_sp - 8, begin + 128);
+	fake_put64(j, j->leaf_sp + 8, begin + 32);
+	assert_int_equal(fake_vm_walk(v, j->leaf_pc, j->leaf_sp - 48, 1), GPC_OK);
+	frames_are(v, "B.spin(J)J_i A.hot(J)J_j B.spin(J)J_i A.hot(J)J_j "
+		      "pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub");
+}
+
+/* Return addresses at which no call can be are not followed. */
+static void test_implausible_callers(void **state)
+{
+	struct fake_vm *v = *state;
+	struct fake_jvm *j = v->jvm;
+
+	/* So that nothing above is one by chance. */
+	fake_put64(j, j->interp_fp + 8, FAKE_NATIVE);
+	fake_put64(j, j->leaf_sp + 40, j->leaf_pc);
+	assert_int_equal(fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp), GPC_E_CORRUPT);
+	fake_put64(j, j->leaf_sp + 40, FAKE_NATIVE);
+	assert_int_equal(fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp), GPC_E_CORRUPT);
+	fake_put64(j, j->interp_fp + 8, j->call_stub_return);
+	fake_put64(j, j->leaf_sp + 40, j->call_stub_return);
+	fake_put64(j, j->leaf_sp + 32, j->interp_fp + 4);
+	assert_int_equal(fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp), GPC_E_CORRUPT);
+	assert_int_equal(fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp), GPC_E_CORRUPT);
+}
+
+/* The thread has run on: what is not in the copy is believed only if the copy's end
+ * is still as it was. */
+static void test_stack_that_has_changed(void **state)
+{
+	struct fake_vm *v = *state;
+	struct fake_jvm *j = v->jvm;
+
+	v->copy_bytes = 64;
+	v->flags = 0;
+	assert_int_equal(fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp), GPC_OK);
+	frames_are(v, whole);
+	v->is_copy_old = true;
+	assert_int_equal(fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp), GPC_OK);
+	frames_are(v, "B.spin(J)J_i A.hot(J)J_j [stack cut]");
+	assert_int_equal(v->state.pc, 0);
+}
+
+static void test_too_deep(void **state)
+{
+	struct fake_vm *v = *state;
+	struct fake_jvm *j = v->jvm;
+
+	v->room = 3;
+	assert_int_equal(fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp), GPC_OK);
+	frames_are(v, "B.spin(J)J_i A.hot(J)J_j [stack cut]");
+	assert_int_equal(v->state.pc, 0);
+}
+
+/* Native code below: where Java goes on is known to the thread. */
+static void test_anchor(void **state)
+{
+	struct fake_vm *v = *state;
+	struct fake_jvm *j = v->jvm;
+	struct java_anchor a;
+	uint64_t thread = gpc_java_thread_of(&v->vm.threads, &v->vm.mem, &v->vm.layout, FAKE_TID);
+
+	assert_int_equal(thread, j->thread);
+	assert_int_equal(gpc_java_thread_of(&v->vm.threads, &v->vm.mem, &v->vm.layout,
+					    FAKE_TID + 1),
+			 0);
+	assert_int_equal(gpc_java_thread_of(&v->vm.threads, &v->vm.mem, &v->vm.layout, 0), 0);
+	a = gpc_java_thread_anchor(&v->vm.mem, &v->vm.layout, thread);
+	assert_int_equal(a.sp, 0);
+	/* Without a pc it lies below sp. */
+	fake_put64(j, thread + 16, j->leaf_sp);
+	fake_put64(j, j->leaf_sp - 8, j->leaf_pc + 12);
+	a = gpc_java_thread_anchor(&v->vm.mem, &v->vm.layout, thread);
+	assert_int_equal(a.pc, j->leaf_pc + 12);
+	v->state = (struct gpc_step_state){.pc = FAKE_NATIVE, .sp = j->leaf_sp - 100};
+	gpc_java_go_on(&v->vm, a, &v->state);
+	assert_int_equal(v->state.next_sp, j->leaf_sp);
+	assert_int_equal(v->state.next_pc, j->leaf_pc + 12);
+	/* It was left behind. */
+	v->state.sp = j->leaf_sp + 8;
+	gpc_java_go_on(&v->vm, a, &v->state);
+	assert_int_equal(v->state.next_sp, 0);
+	/* The number is another thread's by now. */
+	fake_put64(j, j->thread + 8, 0x10);
+	assert_int_equal(gpc_java_thread_of(&v->vm.threads, &v->vm.mem, &v->vm.layout, FAKE_TID),
+			 0);
+}
+
+/* The wrapper that call stub was given knows where Java was left before. */
+static void test_anchor_of_an_entry(void **state)
+{
+	struct fake_vm *v = *state;
+	struct fake_jvm *j = v->jvm;
+	uint64_t wrapper = j->next;
+
+	fake_put64(j, j->entry_fp - 48, wrapper);
+	fake_put64(j, wrapper + 8, j->entry_fp + 0x200);
+	fake_put64(j, wrapper + 16, j->leaf_pc + 12);
+	fake_put64(j, wrapper + 24, 99);
+	assert_int_equal(fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp), GPC_OK);
+	assert_int_equal(v->state.next_sp, j->entry_fp + 0x200);
+	assert_int_equal(v->state.next_pc, j->leaf_pc + 12);
+	assert_int_equal(v->state.next_fp, 99);
+}
+
+/* ---- several readers at once ------------------------------------------------------------ */
+
+#define READERS 3
+
+struct reader {
+	pthread_t thread;
+	struct fake_vm *own; /* its writer and answer */
+	struct fake_jvm *jvm;
+	unsigned whole;
+};
+
+static void *read_often(void *arg)
+{
+	struct reader *r = arg;
+	struct vm *vm = r->own->walked;
+
+	for (uint32_t i = 0; i < 2000; i++) {
+		/* Epochs end at different times for different readers. */
+		r->own->writer.epoch = 1 + i / 500;
+		r->whole += fake_vm_walk(r->own, r->jvm->leaf_pc, r->jvm->leaf_sp,
+					 r->jvm->leaf_fp) == GPC_OK &&
+			    r->own->n == 4;
+		gpc_java_thread_of(&vm->threads, &vm->mem, &vm->layout, FAKE_TID + (int)(i % 3));
+	}
+	return NULL;
+}
+
+static void test_several_readers(void **state)
+{
+	struct fake_vm *v = *state;
+	struct reader readers[READERS] = {0};
+
+	for (int i = 0; i < READERS; i++) {
+		readers[i].own = fake_vm_new(fake_jvm_new());
+		assert_non_null(readers[i].own);
+		readers[i].own->walked = &v->vm;
+		readers[i].jvm = v->jvm;
+		assert_int_equal(pthread_create(&readers[i].thread, NULL, read_often, &readers[i]),
+				 0);
+	}
+	for (int i = 0; i < READERS; i++) {
+		pthread_join(readers[i].thread, NULL);
+		assert_int_equal(readers[i].whole, 2000);
+		fake_vm_free(readers[i].own);
+	}
+}
+
+#define vm_test(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		vm_test(test_layout),
+		vm_test(test_whole_stack),
+		vm_test(test_remembered),
+		vm_test(test_compile_id),
+		vm_test(test_c1_and_where_inlining_ends),
+		vm_test(test_loop_with_its_poll_behind),
+		vm_test(test_lines_and_modifiers),
+		vm_test(test_frame_being_made),
+		vm_test(test_deoptimized),
+		vm_test(test_implausible_callers),
+		vm_test(test_stack_that_has_changed),
+		vm_test(test_too_deep),
+		vm_test(test_anchor),
+		vm_test(test_anchor_of_an_entry),
+		vm_test(test_several_readers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
