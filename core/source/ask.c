@@ -363,8 +363,8 @@ static bool step_up(struct call *c)
 
 			goes_on = step_native(c, &state, &regs);
 			if (resume(&state, &before, goes_on)) {
-				goes_on = true;
 				take_state(&state, &regs);
+				goes_on = true;
 			}
 		}
 	}

@@ -42,45 +42,49 @@ static bool read_entry(const struct jmem *m, const struct layout *l, const struc
 	return true;
 }
 
-/* The first entry at or behind wanted, and the one before it, in [from, to). */
-static bool find_in_block(const struct jmem *m, const struct layout *l, const struct blob *b,
-			  int64_t wanted, uint32_t from, uint32_t to, struct pc_entry ret[2])
+/* Where the first entry at or behind wanted may be: [from, to), at most BLOCK wide. */
+static bool narrow(const struct jmem *m, const struct layout *l, const struct blob *b,
+		   int64_t wanted, uint32_t span[2])
+{
+	struct pc_entry e;
+
+	span[0] = 0;
+	span[1] = b->n_pcs;
+	while (span[1] - span[0] > BLOCK) {
+		uint32_t mid = span[0] + (span[1] - span[0]) / 2;
+
+		if (!read_entry(m, l, b, mid, &e))
+			return false;
+		if (e.offset < wanted)
+			span[0] = mid + 1;
+		else
+			span[1] = mid + 1;
+	}
+	return span[0] < span[1];
+}
+
+/* That entry, and the one before it. */
+static bool find(const struct jmem *m, const struct layout *l, const struct blob *b, int64_t wanted,
+		 struct pc_entry ret[2])
 {
 	uint8_t block[(BLOCK + 2) * PC_BYTES];
-	uint32_t first = from ? from - 1 : 0;
+	uint32_t span[2], first;
 
-	if (from >= to || !gpc_java_read(m, b->pcs + (uint64_t)first * PC_BYTES, block,
-					 (uint64_t)(to - first) * PC_BYTES))
+	if (l->field[F_PC_OFFSET] > PC_BYTES - 4 || l->field[F_PC_SCOPE] > PC_BYTES - 4 ||
+	    !narrow(m, l, b, wanted, span))
+		return false;
+	first = span[0] ? span[0] - 1 : 0;
+	if (!gpc_java_read(m, b->pcs + (uint64_t)first * PC_BYTES, block,
+			   (uint64_t)(span[1] - first) * PC_BYTES))
 		return false;
 	ret[0] = (struct pc_entry){-1, 0};
-	for (uint32_t i = 0; i < to - first; i++) {
+	for (uint32_t i = 0; i < span[1] - first; i++) {
 		ret[1] = entry_of(l, block + i * PC_BYTES);
 		if (ret[1].offset >= wanted)
 			return true;
 		ret[0] = ret[1];
 	}
 	return false;
-}
-
-static bool find(const struct jmem *m, const struct layout *l, const struct blob *b, int64_t wanted,
-		 struct pc_entry ret[2])
-{
-	uint32_t from = 0, to = b->n_pcs;
-	struct pc_entry e;
-
-	if (l->field[F_PC_OFFSET] > PC_BYTES - 4 || l->field[F_PC_SCOPE] > PC_BYTES - 4)
-		return false;
-	while (to - from > BLOCK) {
-		uint32_t mid = from + (to - from) / 2;
-
-		if (!read_entry(m, l, b, mid, &e))
-			return false;
-		if (e.offset < wanted)
-			from = mid + 1;
-		else
-			to = mid + 1;
-	}
-	return find_in_block(m, l, b, wanted, from, to, ret);
 }
 
 bool gpc_java_pc_return(const struct jmem *m, const struct layout *l, const struct blob *b,

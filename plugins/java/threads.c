@@ -103,7 +103,7 @@ static void scan_chain(struct java_threads *t, const struct jmem *m, const struc
 	if (!thread && !gpc_java_read_u64(m, l->at[S_THREAD_FIRST], &thread))
 		return;
 	t->next = 0;
-	while (thread) {
+	for (uint32_t i = 0; thread && i < GPC_JAVA_THREADS_MAX; i++) {
 		if (!take_thread(t, m, l, thread, &fresh)) {
 			t->next = thread;
 			return;

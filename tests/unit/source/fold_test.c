@@ -209,13 +209,13 @@ static void test_markers_only_between(void **state)
 
 static void test_longest_chain(void **state)
 {
-	uint64_t *chain = calloc(2000, sizeof *chain);
+	uint64_t *chain = calloc(GPC_FOLD_MAX + 100, sizeof *chain);
 	struct world *w = *state;
 
 	chain[0] = USER;
-	for (int i = 1; i < 2000; i++)
+	for (int i = 1; i < GPC_FOLD_MAX + 100; i++)
 		chain[i] = 0x400001;
-	fold(w, 0x400001, chain, 2000);
+	fold(w, 0x400001, chain, GPC_FOLD_MAX + 100);
 	assert_int_equal(w->out.n, GPC_FOLD_MAX);
 	assert_int_equal(w->out.frames[GPC_FOLD_MAX - 1], FILE_1 | 0x1000);
 	free(chain);
