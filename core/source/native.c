@@ -112,6 +112,21 @@ static void take_chain(struct gpc_native_look *l, const struct gpc_perf_sample *
 	ret->is_complete = i == s->n_ips && ret->n > 1 && is_root(l, ret->frames[ret->n - 1]);
 }
 
+/* At most so many frames can be taken from it. */
+static uint32_t longest_chain(const struct gpc_perf_sample *s)
+{
+	bool is_user = false;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->n_ips; i++) {
+		if (s->ips[i] >= (uint64_t)PERF_CONTEXT_MAX)
+			is_user = s->ips[i] == (uint64_t)PERF_CONTEXT_USER;
+		else
+			n += is_user;
+	}
+	return n;
+}
+
 /* ---- both ------------------------------------------------------------------------- */
 
 static bool is_better(const struct stack *a, const struct stack *b)
@@ -166,7 +181,7 @@ enum gpc_native_answer gpc_native_unwind(struct gpc_native *n, const struct gpc_
 	n->stats.blind += l.is_blind;
 	n->stats.frames += mine.n;
 	n->stats.cut_short += result == GPC_UNWIND_SHORT;
-	if (mode == GPC_UNWIND_SMART)
+	if (mode == GPC_UNWIND_SMART && (!mine.is_complete || longest_chain(s) > mine.n))
 		take_chain(&l, s, &chain);
 	n->stats.unwind_ns += gpc_now_ns() - begin;
 	n->stats.chains += is_better(&chain, &mine);
