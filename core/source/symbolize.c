@@ -340,7 +340,7 @@ static bool is_end_of_go(struct run *run, gpc_frame frame)
 	if (strncmp(name, "runtime.", 8) != 0)
 		return false;
 	name += 8;
-	n = strcspn(name, ".");
+	n = strcspn(name, ". "); /* "mcall.abi0", "mcall (file)" */
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
 		if (strlen(ends[i]) == n && strncmp(name, ends[i], n) == 0)
 			return true;
