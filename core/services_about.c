@@ -25,6 +25,17 @@ static gpc_status tell_member(const struct gpc_host *h, const struct gpc_target 
 	return gpc_abouts_member(core_of(h)->abouts, t->id, key, value);
 }
 
+static gpc_status tell_json(const struct gpc_host *h, const struct gpc_target *t, const char *key,
+			    const char *text)
+{
+	return gpc_abouts_json(core_of(h)->abouts, t->id, key, text);
+}
+
+static const struct gpc_list *appid_args(const struct gpc_host *h)
+{
+	return &core_of(h)->opts.app_id_args_filters;
+}
+
 static gpc_status tell_fact(const struct gpc_host *h, const struct gpc_target *t, uint32_t which,
 			    char *ret, uint64_t size)
 {
@@ -65,7 +76,9 @@ const void *gpc_core_about_extension(void)
 						 .appid = tell_appid,
 						 .member = tell_member,
 						 .fact = tell_fact,
-						 .folder = each_entry};
+						 .folder = each_entry,
+						 .json = tell_json,
+						 .appid_args = appid_args};
 
 	return &api;
 }
