@@ -77,7 +77,9 @@ static void unwind_native(struct call *c)
 	n = found->n;
 	if (n && found->frames[n - 1] == GPC_RAW_CUT) {
 		n--;
-		c->sample.flags |= GPC_PULL_NATIVE_CUT;
+		/* Frame pointers that end early may have gone astray. */
+		if (!c->native_unwind.native.is_chain)
+			c->sample.flags |= GPC_PULL_NATIVE_CUT;
 	}
 	for (uint32_t i = 0; i < n; i++)
 		c->native[i] = found->frames[i] + (i > 0);
