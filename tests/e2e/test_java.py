@@ -40,20 +40,26 @@ class Seen:
         self.program = Program(folder, java_home())
         self.home = folder / "home"
         self.home.mkdir()
+        try:
+            self.measure(Tools(folder))
+        except BaseException:
+            self.program.end()
+            raise
+
+    def measure(self, tools):
         self.jvms = {name: self.start(SPLIT, options) for name, options in TIERS.items()}
         self.jvms["native"] = self.start(["files", "jni", "garbage"], UNTOUCHABLE)
         time.sleep(WARM)
         self.signals = self.caught()
         self.traces = self.files()
-        tools = Tools(folder)
-        self.session = Session(tools, "plugins=java", f"profiling-frequency={HZ}",
-                               f"profiling-duration={LONGEST + 60}")
+        session = Session(tools, "plugins=java", f"profiling-frequency={HZ}",
+                          f"profiling-duration={LONGEST + 60}")
         try:
             self.wait()
             self.alive = {n: j.poll() is None for n, j in self.jvms.items()}
-            self.rows = [r for window in self.session.end() for r in window]
+            self.rows = [r for window in session.end() for r in window]
         finally:
-            self.session.kill()
+            session.kill()
 
     def start(self, modes, options):
         return self.program.start(2 * LONGEST, modes, *options, cwd=self.home)
