@@ -239,10 +239,11 @@ static json_t *unwinding_json(struct gpc_core *core)
 	gpc_sampler_unwinding(core->sampler, &s, &t);
 	if (!s.samples)
 		return NULL;
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "samples", (json_int_t)s.samples,
-			 "complete", (json_int_t)s.complete, "copy_too_short",
-			 (json_int_t)s.cut_short, "by_frame_pointers", (json_int_t)s.chains,
-			 "frame_ns", (json_int_t)(s.frames ? s.unwind_ns / s.frames : 0), "tables",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "samples",
+			 (json_int_t)s.samples, "complete", (json_int_t)s.complete, "without_table",
+			 (json_int_t)s.blind, "copy_too_short", (json_int_t)s.cut_short,
+			 "by_frame_pointers", (json_int_t)s.chains, "frame_ns",
+			 (json_int_t)(s.frames ? s.unwind_ns / s.frames : 0), "tables",
 			 (json_int_t)t.tables, "table_bytes", (json_int_t)t.bytes);
 }
 

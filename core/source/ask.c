@@ -75,8 +75,10 @@ static void unwind_native(struct call *c)
 			      true, found) != GPC_NATIVE_DONE)
 		return;
 	n = found->n;
-	if (n && found->frames[n - 1] == GPC_RAW_CUT)
+	if (n && found->frames[n - 1] == GPC_RAW_CUT) {
 		n--;
+		c->sample.flags |= GPC_PULL_NATIVE_CUT;
+	}
 	for (uint32_t i = 0; i < n; i++)
 		c->native[i] = found->frames[i] + (i > 0);
 	c->sample.n_native = n;

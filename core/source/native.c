@@ -5,6 +5,8 @@
 #include "source/frames.h"
 #include "source/regs.h"
 
+#define CHAIN_MAX 512 /* kernel.perf_event_max_stack is 127 by default */
+
 #define HELD (sizeof(((struct gpc_native *)0)->held) / sizeof(((struct gpc_native *)0)->held[0]))
 
 static enum gpc_code_state hold(struct gpc_native *n, uint32_t image,
@@ -51,8 +53,10 @@ enum gpc_code_state gpc_native_find(void *ctx, uint64_t address, struct gpc_code
 	if (a->kind == GPC_AREA_ANON || !image)
 		return GPC_CODE_PLAIN;
 	state = hold(l->n, image, &ret->table);
-	if (state == GPC_CODE_WAITING && l->is_last)
+	if (state == GPC_CODE_WAITING && l->is_last) {
+		l->is_blind = true;
 		return GPC_CODE_PLAIN;
+	}
 	if (state == GPC_CODE_KNOWN &&
 	    !gpc_unwind_table_vaddr(ret->table, address - a->start + a->offset, &ret->vaddr))
 		return GPC_CODE_PLAIN;
@@ -90,7 +94,7 @@ static void take_chain(struct gpc_native_look *l, const struct gpc_perf_sample *
 	uint32_t i = 0;
 
 	ret->n = 0;
-	for (; i < s->n_ips && ret->n < GPC_PULLED_MAX; i++) {
+	for (; i < s->n_ips && ret->n < CHAIN_MAX; i++) {
 		uint64_t ip = s->ips[i];
 		struct gpc_code code;
 
@@ -106,6 +110,21 @@ static void take_chain(struct gpc_native_look *l, const struct gpc_perf_sample *
 		ret->n++;
 	}
 	ret->is_complete = i == s->n_ips && ret->n > 1 && is_root(l, ret->frames[ret->n - 1]);
+}
+
+/* At most so many frames can be taken from it. */
+static uint32_t longest_chain(const struct gpc_perf_sample *s)
+{
+	bool is_user = false;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->n_ips; i++) {
+		if (s->ips[i] >= (uint64_t)PERF_CONTEXT_MAX)
+			is_user = s->ips[i] == (uint64_t)PERF_CONTEXT_USER;
+		else
+			n += is_user;
+	}
+	return n;
 }
 
 /* ---- both ------------------------------------------------------------------------- */
@@ -143,7 +162,7 @@ enum gpc_native_answer gpc_native_unwind(struct gpc_native *n, const struct gpc_
 				    .ctx = &l};
 	struct gpc_unwind_regs regs;
 	enum gpc_unwind_result result;
-	uint64_t chain_frames[GPC_PULLED_MAX], begin;
+	uint64_t chain_frames[CHAIN_MAX], begin;
 	struct stack mine = {.frames = ret->frames}, chain = {.frames = chain_frames};
 
 	/* Of a process that is gone before its mappings were read nothing is known. */
@@ -159,9 +178,10 @@ enum gpc_native_answer gpc_native_unwind(struct gpc_native *n, const struct gpc_
 		return GPC_NATIVE_LATER;
 	mine.is_complete = result == GPC_UNWIND_END;
 	n->stats.samples++;
+	n->stats.blind += l.is_blind;
 	n->stats.frames += mine.n;
 	n->stats.cut_short += result == GPC_UNWIND_SHORT;
-	if (mode == GPC_UNWIND_SMART)
+	if (mode == GPC_UNWIND_SMART && (!mine.is_complete || longest_chain(s) > mine.n))
 		take_chain(&l, s, &chain);
 	n->stats.unwind_ns += gpc_now_ns() - begin;
 	n->stats.chains += is_better(&chain, &mine);

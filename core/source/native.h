@@ -25,6 +25,7 @@ struct gpc_native_stats {           /* since the beginning */
 	uint64_t complete;          /* ended at a root */
 	uint64_t cut_short;         /* ended with the copy of the stack */
 	uint64_t chains;            /* smart: the kernel's chain was better */
+	uint64_t blind;             /* could not wait for a table, or not longer */
 	uint64_t frames, unwind_ns; /* of those found by us */
 };
 
@@ -44,6 +45,7 @@ struct gpc_native_look {
 	const struct gpc_space *space;
 	const struct gpc_area *last; /* neighbours in a stack are often in one file */
 	bool is_last;                /* what a table may come for has none */
+	bool is_blind;               /* that was so */
 };
 enum gpc_code_state gpc_native_find(void *look, uint64_t address, struct gpc_code *ret);
 

@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "source/sampler_impl.h"
 
-#define LATE_NS    (2 * GPC_SECOND_NS) /* tables do not take longer */
-#define LATE_BYTES (16u << 20)         /* of waiting samples; the rest does without */
+#define LATE_NS    (4 * GPC_SECOND_NS) /* tables do not take longer */
+#define LATE_BYTES (32u << 20)         /* of waiting samples; the rest does without */
 
 /* The process, and its thread when that is wanted. */
 static uint64_t row_key(struct gpc_sampler *s, const struct gpc_process *p, int32_t tid)

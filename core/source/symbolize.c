@@ -323,6 +323,30 @@ static uint32_t put(const struct run *run, uint64_t value, gpc_frame frames[FRAM
 	return n + length;
 }
 
+/* Where Go leaves a stack for another one, or where a stack of its own begins (those
+ * marked TOPFRAME or SPWRITE in runtime/asm_*.s, Go 1.26): what no unwinder can pass is
+ * the end. */
+static bool is_end_of_go(struct run *run, gpc_frame frame)
+{
+	static const char *const ends[] = {"goexit",      "mcall",     "mstart",    "rt0_go",
+					   "systemstack", "morestack", "asmcgocall"};
+	struct gpc_frame_entry e;
+	const char *name;
+	size_t n;
+
+	if (!gpc_names_entry(run->y->names, frame, &e))
+		return false;
+	name = gpc_names_text(run->y->names, e.function, &n);
+	if (strncmp(name, "runtime.", 8) != 0)
+		return false;
+	name += 8;
+	n = strcspn(name, ".");
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		if (strlen(ends[i]) == n && strncmp(name, ends[i], n) == 0)
+			return true;
+	return false;
+}
+
 static gpc_status symbolize_row(struct run *run, const struct gpc_stack_row *row,
 				struct gpc_stacks *out)
 {
@@ -330,9 +354,12 @@ static gpc_status symbolize_row(struct run *run, const struct gpc_stack_row *row
 	uint32_t n = 0;
 	gpc_status st;
 
-	for (uint32_t i = 0; i < row->n_frames && i < GPC_FOLD_MAX; i++)
+	for (uint32_t i = 0; i < row->n_frames && i < GPC_FOLD_MAX; i++) {
+		if (row->frames[i] == GPC_RAW_CUT && n && is_end_of_go(run, frames[n - 1]))
+			continue;
 		n = put(run, resolve(run, gpc_key_process(row->process), row->frames[i]), frames,
 			n);
+	}
 	/* A row without frames is what came over the cap; it stays one. */
 	st = gpc_stacks_add(out, row->process, frames, n, row->value);
 	return st == GPC_E_BUDGET ? GPC_OK : st;

@@ -8,8 +8,9 @@
 #include "unwind/section.h"
 #include "unwind/table.h"
 
-#define ENTRIES_MAX (4u << 20)
-#define PLACES_MAX  (16u << 20)
+/* A browser has some 600,000 entries and 3 million places. */
+#define ENTRIES_MAX (1u << 20)
+#define PLACES_MAX  (4u << 20)
 #define SCAN_MAX    (UINT64_C(64) << 20) /* of code that has no entries */
 #define SCAN_ALL    (UINT64_C(64) << 10) /* code that is looked through in any case */
 #define CHUNK       65536
@@ -87,10 +88,10 @@ static bool add_place(struct build *b, uint64_t pc, uint16_t rule)
 	}
 	if (p->n && p->at[p->n - 1].rule == rule)
 		return true;
-	if (p->n < PLACES_MAX && vec_push(p, place))
-		return true;
-	b->no_memory = true;
-	return false;
+	if (p->n >= PLACES_MAX)
+		return false; /* what comes behind is not known */
+	b->no_memory = !vec_push(p, place);
+	return !b->no_memory;
 }
 
 /* Where entries overlap the one that begins first holds. */

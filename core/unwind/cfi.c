@@ -10,6 +10,10 @@
 #define PE_INDIRECT 0x80
 #define PE_OMIT     0xff
 
+/* It is read again for each of its entries, of which there can be many; real ones have
+ * some thirty bytes. */
+#define CIE_MAX 4096
+
 uint64_t gpc_cfi_address(const struct gpc_cfi_section *s, struct gpc_cursor *c, uint8_t encoding)
 {
 	uint64_t base = 0, value = 0;
@@ -116,7 +120,7 @@ static bool read_cie(const struct gpc_cfi_section *s, uint64_t at, struct cie *r
 	uint64_t ra;
 
 	*ret = (struct cie){0};
-	if (at >= s->n || !open_entry(s, (size_t)at, &c, &is_wide))
+	if (at >= s->n || !open_entry(s, (size_t)at, &c, &is_wide) || c.end - c.at > CIE_MAX)
 		return false;
 	gpc_cursor_skip(&c, is_wide && !s->is_eh ? 8 : 4);
 	version = (uint8_t)gpc_cursor_fixed(&c, 1);

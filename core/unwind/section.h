@@ -7,7 +7,7 @@
 #include "elf/file.h"
 #include "unwind/cfi.h"
 
-#define GPC_CFI_MAX (64u << 20) /* bytes of one; larger ones are cut */
+#define GPC_CFI_MAX (32u << 20) /* bytes of one; larger ones are cut */
 
 struct gpc_cfi_bytes {
 	struct gpc_cfi_section section;

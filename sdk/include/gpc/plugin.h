@@ -605,7 +605,10 @@ struct gpc_processes_api {
 enum {
 	/* The thread has not run since the sample was taken, as far as is known when
 	 * the collector is called; it is checked once more behind the answer. */
-	GPC_PULL_EXACT = 1u << 0
+	GPC_PULL_EXACT = 1u << 0,
+	/* native is right as far as it goes, but does not reach the stack's root. Without
+	 * it native is whole, or of frame pointers, which may have gone astray. */
+	GPC_PULL_NATIVE_CUT = 1u << 1
 };
 struct gpc_pull_sample {
 	uint32_t struct_size;
@@ -767,6 +770,10 @@ struct gpc_about_api {
 	/* [worker] A GPC_FACT_ as text; longer ones are refused. */
 	gpc_status (*fact)(const struct gpc_host *h, const struct gpc_target *t, uint32_t which,
 			   char *ret, uint64_t size);
+	/* [worker] Calls fn with the name of each entry of a folder, as the target sees it
+	 * and never outside its root, until it returns non-zero. */
+	gpc_status (*folder)(const struct gpc_host *h, const struct gpc_target *t, const char *path,
+			     int32_t (*fn)(void *arg, const char *name), void *arg);
 	/* [worker] As member(), of a value that is JSON: a list, an object. */
 	gpc_status (*json)(const struct gpc_host *h, const struct gpc_target *t, const char *key,
 			   const char *text);

@@ -244,6 +244,38 @@ static void entry_that_points_to_itself(void **state)
 	gpc_rules_deinit(&r.rules);
 }
 
+/* How many entries there are behind a CIE of so many bytes. */
+static size_t entries_behind(uint32_t cie_bytes)
+{
+	uint32_t at = cie_bytes + 4, distance = at + 4;
+	uint8_t *bytes = calloc(1, 16384);
+	struct gpc_cfi_section s = {bytes, 0, 0x9000, true};
+	struct frame cie = {0}, fde = {0};
+	struct gpc_cfi_entry e;
+	size_t next = 0, n = 0;
+
+	put_cie(&cie, "zR", 0);
+	memcpy(bytes, cie.bytes, cie.n);
+	memcpy(bytes, &cie_bytes, 4);
+	put_fde(&fde, 0x1000, 16, x86_first, sizeof x86_first);
+	memcpy(fde.bytes + 4, &distance, 4);
+	memcpy(bytes + at, fde.bytes, fde.n);
+	s.n = at + fde.n;
+	while (gpc_cfi_next(&s, &next, &e))
+		n += e.end > e.start;
+	free(bytes);
+	return n;
+}
+
+/* It is read once more for each entry, and there can be a million of them. */
+static void oversized_cie(void **state)
+{
+	(void)state;
+	assert_int_equal(entries_behind(1000), 1);
+	assert_int_equal(entries_behind(4096), 1);
+	assert_int_equal(entries_behind(4100), 0);
+}
+
 static void many_rules(void **state)
 {
 	struct gpc_rules rules = {0};
@@ -276,6 +308,7 @@ int main(void)
 		cmocka_unit_test(debug_frame),
 		cmocka_unit_test(cut_off),
 		cmocka_unit_test(entry_that_points_to_itself),
+		cmocka_unit_test(oversized_cie),
 		cmocka_unit_test(many_rules),
 	};
 
