@@ -20,8 +20,8 @@ pytestmark = [
     pytest.mark.skipif(not java_home(), reason="needs openjdk-17-jdk-headless"),
 ]
 
-HZ, WARM = 997, 3
-NEEDED, LONGEST = 1.7, 60  # seconds of CPU that each JVM is to use; of waiting for that
+HZ, WARM = 499, 3
+NEEDED, LONGEST = 4.5, 90  # seconds of CPU that each JVM is to use; of waiting for that
 SPLIT = ["pair", "pair", "pair", "recurse", "lambda"]
 TIERS = {"default": [], "interpreter": ["-Xint"], "c1": ["-XX:TieredStopAtLevel=1"],
          "no-fp": ["-XX:-PreserveFramePointer"]}
@@ -55,9 +55,13 @@ class Seen:
         session = Session(tools, "plugins=java", f"profiling-frequency={HZ}",
                           f"profiling-duration={LONGEST + 60}")
         try:
+            # Begins while it is looked at, and ends by itself.
+            late = self.program.start(4, ["pair", "lambda"], cwd=self.home)
             self.wait()
+            late.wait(LONGEST)
             self.alive = {n: j.poll() is None for n, j in self.jvms.items()}
             self.rows = [r for window in session.end() for r in window]
+            self.late = [r for r in self.rows if r.pid == late.pid]
         finally:
             session.kill()
 
@@ -199,6 +203,12 @@ def test_application_and_metadata(seen, place):
     # The name of a thread is not known at its first sample.
     named = [f for f in java if re.fullmatch(r"\[(pair|recurse|lambda) tid=\d+\]", f[4])]
     assert named, java[:3]
+
+
+def test_a_jvm_that_starts_and_ends_meanwhile(seen):
+    v = Verdict(seen.late)
+    print(v)
+    assert v.java > 30 and v.whole >= 0.99 * v.java and v.wrong < 0.001 * v.java + 1, v
 
 
 def test_the_jvms_own_threads_show_their_role(seen):
