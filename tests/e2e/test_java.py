@@ -6,6 +6,7 @@ import os
 import pathlib
 import platform
 import re
+import subprocess
 import time
 
 import pytest
@@ -28,6 +29,34 @@ TIERS = {"default": [], "interpreter": ["-Xint"], "c1": ["-XX:TieredStopAtLevel=
 UNTOUCHABLE = ["-XX:+DisableAttachMechanism"]
 
 
+# Libraries that are no HotSpot, and what is said of whoever maps them.
+PRETENDERS = {"libj9vm29.so": "profiling this JVM is not supported: OpenJ9",
+              "libjvm.so": "profiling this JVM is not supported: it has no tables of structures"}
+PRETEND = """
+#include <unistd.h>
+int library(void);
+int main(void)
+{
+	for (volatile long i = library();; i++)
+		if (i % 10000000 == 0)
+			usleep(50000);
+}
+"""
+
+
+def pretend(folder, library):
+    """A program that maps a file of this name."""
+    place = folder / f"of-{library}"
+    place.mkdir()
+    (place / "library.c").write_text("int library(void) { return 1; }")
+    (place / "main.c").write_text(PRETEND)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", place / library, place / "library.c"],
+                   check=True)
+    subprocess.run(["gcc", "-O1", "-o", place / "main", place / "main.c", place / library,
+                    f"-Wl,-rpath,{place}"], check=True)
+    return subprocess.Popen([place / "main"])
+
+
 def cpu_seconds(pid):
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -40,11 +69,18 @@ class Seen:
         self.program = Program(folder, java_home())
         self.home = folder / "home"
         self.home.mkdir()
+        self.pretenders = {name: pretend(folder, name) for name in PRETENDERS}
         try:
             self.measure(Tools(folder))
         except BaseException:
-            self.program.end()
+            self.end()
             raise
+
+    def end(self):
+        self.program.end()
+        for process in self.pretenders.values():
+            process.kill()
+            process.wait()
 
     def measure(self, tools):
         self.jvms = {name: self.start(SPLIT, options) for name, options in TIERS.items()}
@@ -93,7 +129,7 @@ class Seen:
 def seen(tmp_path_factory):
     s = Seen(tmp_path_factory.mktemp("java"))
     yield s
-    s.program.end()
+    s.end()
 
 
 def frames_of(rows):
@@ -203,6 +239,13 @@ def test_application_and_metadata(seen, place):
     # The name of a thread is not known at its first sample.
     named = [f for f in java if re.fullmatch(r"\[(pair|recurse|lambda) tid=\d+\]", f[4])]
     assert named, java[:3]
+
+
+@pytest.mark.parametrize("library", PRETENDERS)
+def test_what_is_no_hotspot_says_so(seen, library):
+    rows = [r for r in seen.rows if r.pid == seen.pretenders[library].pid]
+    assert rows and all(r.frames[0] == f"[Profiling skipped: {PRETENDERS[library]}]" for r in rows)
+    assert any(r.frames[-1] == "main" for r in rows)
 
 
 def test_a_jvm_that_starts_and_ends_meanwhile(seen):
