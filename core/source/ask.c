@@ -526,11 +526,13 @@ bool gpc_pulls_pull(void *pulls, uint32_t cpu, const void *record, size_t n,
 		__atomic_sub_fetch(&c.p->inside, 1, __ATOMIC_ACQ_REL);
 		return false;
 	}
-	if (!__atomic_load_n(&c.t->is_given_up, __ATOMIC_ACQUIRE)) {
+	if (!__atomic_load_n(&c.t->is_given_up, __ATOMIC_ACQUIRE) &&
+	    !__atomic_load_n(&c.t->hanging, __ATOMIC_ACQUIRE)) {
 		GPC_PULL_ADD(c.p, asked, 1);
 		has_frames = answer(&c, cpu, format);
 		gpc_pull_native_end(&c.native_unwind);
 	}
+	gpc_puller_is_back(c.t, ret);
 	gpc_names_put(c.names);
 	gpc_puller_put(c.t);
 	__atomic_sub_fetch(&c.p->inside, 1, __ATOMIC_ACQ_REL);
