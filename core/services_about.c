@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpc.about/1: what collectors say of processes, for the profile. */
+#include <dirent.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
 #include "core_impl.h"
 #include "proc/facts.h"
+#include "proc/root.h"
 #include "profile/about.h"
 
 static struct gpc_core *core_of(const struct gpc_host *h)
@@ -20,6 +25,17 @@ static gpc_status tell_member(const struct gpc_host *h, const struct gpc_target 
 	return gpc_abouts_member(core_of(h)->abouts, t->id, key, value);
 }
 
+static gpc_status tell_json(const struct gpc_host *h, const struct gpc_target *t, const char *key,
+			    const char *text)
+{
+	return gpc_abouts_json(core_of(h)->abouts, t->id, key, text);
+}
+
+static const struct gpc_list *appid_args(const struct gpc_host *h)
+{
+	return &core_of(h)->opts.app_id_args_filters;
+}
+
 static gpc_status tell_fact(const struct gpc_host *h, const struct gpc_target *t, uint32_t which,
 			    char *ret, uint64_t size)
 {
@@ -35,12 +51,34 @@ static gpc_status tell_fact(const struct gpc_host *h, const struct gpc_target *t
 	}
 }
 
+static gpc_status each_entry(const struct gpc_host *h, const struct gpc_target *t, const char *path,
+			     int32_t (*fn)(void *arg, const char *name), void *arg)
+{
+	autodir DIR *dir = NULL;
+	struct dirent *e;
+	int fd = -1;
+
+	(void)h;
+	gpc_try(gpc_root_folder(t->pid, path, &fd, NULL));
+	dir = fdopendir(fd);
+	if (!dir) {
+		close(fd);
+		return GPC_E_SYSTEM;
+	}
+	while ((e = readdir(dir)) && !fn(arg, e->d_name))
+		;
+	return GPC_OK;
+}
+
 const void *gpc_core_about_extension(void)
 {
 	static const struct gpc_about_api api = {.struct_size = sizeof api,
 						 .appid = tell_appid,
 						 .member = tell_member,
-						 .fact = tell_fact};
+						 .fact = tell_fact,
+						 .folder = each_entry,
+						 .json = tell_json,
+						 .appid_args = appid_args};
 
 	return &api;
 }

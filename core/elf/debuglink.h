@@ -19,6 +19,16 @@ struct gpc_debuglink {
 	bool has_symbols, has_lines; /* itself: nothing is missing then */
 };
 
+/* The file that several debug files share what they have in common in (dwz): a path
+ * of any kind and a build-id. */
+struct gpc_altlink {
+	char name[256]; /* "": none */
+	uint8_t build_id[GPC_ELF_BUILD_ID_MAX];
+	size_t build_id_len;
+};
+void gpc_altlink_read(const struct gpc_elf *elf, struct gpc_altlink *ret);
+bool gpc_altlink_is(const struct gpc_altlink *link, int fd);
+
 void gpc_debuglink_read(const struct gpc_elf *elf, struct gpc_debuglink *ret);
 /* Is fd the file that is meant? By build-id if both have one, else by the CRC of
  * all its bytes: at most GPC_DEBUGLINK_CRC_MAX are read. */

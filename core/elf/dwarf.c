@@ -35,6 +35,13 @@ static gpc_status open_parts(struct gpc_dwarf *d, const struct gpc_elf *elf, str
 	return GPC_OK;
 }
 
+gpc_status gpc_dwarf_add_shared(struct gpc_dwarf *d, const struct gpc_elf *elf, struct gpc_err *err)
+{
+	if (d->shared)
+		return GPC_OK;
+	return gpc_dwarf_open(elf, &d->shared, err);
+}
+
 gpc_status gpc_dwarf_open(const struct gpc_elf *elf, struct gpc_dwarf **ret, struct gpc_err *err)
 {
 	struct gpc_dwarf *d = calloc(1, sizeof *d);
@@ -55,6 +62,8 @@ gpc_status gpc_dwarf_open(const struct gpc_elf *elf, struct gpc_dwarf **ret, str
 
 void gpc_dwarf_forget(struct gpc_dwarf *d)
 {
+	if (d->shared)
+		gpc_dwarf_forget(d->shared);
 	d->has_unit = false;
 	vec_deinit(&d->functions);
 	vec_deinit(&d->rows);
@@ -72,6 +81,7 @@ void gpc_dwarf_free(struct gpc_dwarf *d)
 {
 	if (!d)
 		return;
+	gpc_dwarf_free(take(d->shared));
 	gpc_dwarf_forget(d);
 	for (int i = 0; i < GPC_DW_PARTS; i++)
 		gpc_elf_part_deinit(&d->parts[i]);
@@ -84,6 +94,8 @@ void gpc_dwarf_rest(struct gpc_dwarf *d)
 {
 	gpc_dwarf_forget(d);
 	d->work = WORK;
+	if (d->shared)
+		d->shared->work = WORK;
 }
 
 size_t gpc_dwarf_bytes(const struct gpc_dwarf *d)
@@ -94,6 +106,7 @@ size_t gpc_dwarf_bytes(const struct gpc_dwarf *d)
 		   d->sequences.room * sizeof *d->sequences.at +
 		   d->files.room * sizeof *d->files.at + d->folders.room * sizeof *d->folders.at;
 
+	n += d->shared ? gpc_dwarf_bytes(d->shared) : 0;
 	for (int i = 0; i < GPC_DW_PARTS; i++)
 		n += d->parts[i].unpacked ? d->parts[i].range.size : 0;
 	for (int i = 0; i < 2; i++)
@@ -153,7 +166,11 @@ static char *name_of(struct gpc_dwarf *d, const struct gpc_dw_function *f)
 		struct gpc_dw_entry e;
 		char *linkage;
 
-		if (!entry_at(d, at, &unit, &e))
+		if (at & GPC_DW_SHARED && d->shared) {
+			d = d->shared;
+			unit = (struct gpc_dw_unit){.offset = UINT64_MAX};
+		}
+		if (!entry_at(d, at & ~GPC_DW_SHARED, &unit, &e))
 			break;
 		linkage = gpc_dw_text(d, &unit, GPC_DW_INFO, &e.linkage);
 		if (linkage && *linkage)

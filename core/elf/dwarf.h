@@ -31,6 +31,10 @@ struct gpc_dwarf_place {
 /* elf is read only during the call; what its source borrows must stay. GPC_E_GONE:
  * no debug information. */
 gpc_status gpc_dwarf_open(const struct gpc_elf *elf, struct gpc_dwarf **ret, struct gpc_err *err);
+/* What d shares with others was put into another file (.gnu_debugaltlink), without
+ * which some inlined functions have no names. */
+gpc_status gpc_dwarf_add_shared(struct gpc_dwarf *d, const struct gpc_elf *elf,
+				struct gpc_err *err);
 void gpc_dwarf_free(struct gpc_dwarf *d); /* NULL is fine */
 /* The innermost function first, the one that was not inlined last; returns their
  * number. Texts are the caller's. 0: not known. */

@@ -100,7 +100,11 @@ struct gpc_dw_span {
 	uint64_t low, high, unit;
 };
 
+/* In a reference: to an entry of the shared file. */
+#define GPC_DW_SHARED (UINT64_C(1) << 63)
+
 struct gpc_dwarf {
+	struct gpc_dwarf *shared; /* NULL: there is none, or this is it */
 	struct gpc_elf_part parts[GPC_DW_PARTS];
 	vec(uint64_t) units;             /* where each begins */
 	vec(struct gpc_dw_span) spans;   /* by low */
@@ -140,7 +144,7 @@ bool gpc_dw_entry(struct gpc_dwarf *d, struct gpc_dw_cursor *c, const struct gpc
 bool gpc_dw_unit(struct gpc_dwarf *d, uint64_t offset, struct gpc_dw_unit *ret,
 		 struct gpc_dw_entry *root);
 gpc_status gpc_dw_list_units(struct gpc_dwarf *d, struct gpc_err *err);
-/* Of an entry of .debug_info, from a reference; 0: none, or in another file. */
+/* Of an entry of .debug_info, from a reference; 0: none. May have GPC_DW_SHARED. */
 uint64_t gpc_dw_reference(const struct gpc_dw_unit *u, const struct gpc_dw_value *v);
 void gpc_dw_load_functions(struct gpc_dwarf *d);
 

@@ -264,6 +264,13 @@ char *gpc_dw_text(const struct gpc_dwarf *d, const struct gpc_dw_unit *u, enum g
 	case DW_FORM_line_strp:
 		from = GPC_DW_LINE_STR;
 		break;
+	case DW_FORM_GNU_strp_alt:
+	case DW_FORM_strp_sup:
+		if (!d->shared)
+			return NULL;
+		d = d->shared;
+		from = GPC_DW_STR;
+		break;
 	case DW_FORM_strx:
 	case DW_FORM_strx1:
 	case DW_FORM_strx2:

@@ -293,9 +293,13 @@ uint64_t gpc_dw_reference(const struct gpc_dw_unit *u, const struct gpc_dw_value
 	case DW_FORM_ref4:
 	case DW_FORM_ref8:
 	case DW_FORM_ref_udata:
-		return u->offset + v->n;
+		return v->n < GPC_DW_SHARED ? u->offset + v->n : 0;
 	case DW_FORM_ref_addr:
-		return v->n;
+		return v->n < GPC_DW_SHARED ? v->n : 0;
+	case DW_FORM_GNU_ref_alt:
+	case DW_FORM_ref_sup4:
+	case DW_FORM_ref_sup8:
+		return v->n < GPC_DW_SHARED ? v->n | GPC_DW_SHARED : 0;
 	default:
 		return 0;
 	}

@@ -31,7 +31,8 @@ static Elf64_Ehdr widen_ehdr(const Elf32_Ehdr *h)
 	};
 }
 
-static gpc_status read_ehdr(struct gpc_elf *elf, Elf64_Ehdr *ret, struct gpc_err *err)
+static gpc_status read_ehdr(struct gpc_elf *elf, bool is_shared, Elf64_Ehdr *ret,
+			    struct gpc_err *err)
 {
 	uint8_t ident[EI_NIDENT];
 	Elf32_Ehdr narrow;
@@ -50,7 +51,8 @@ static gpc_status read_ehdr(struct gpc_elf *elf, Elf64_Ehdr *ret, struct gpc_err
 		*ret = widen_ehdr(&narrow);
 	if (!got)
 		return gpc_err_set(err, GPC_E_CORRUPT, "ELF header is cut off");
-	if (ret->e_type != ET_EXEC && ret->e_type != ET_DYN)
+	if (ret->e_type != ET_EXEC && ret->e_type != ET_DYN &&
+	    !(is_shared && ret->e_type == ET_REL))
 		return gpc_err_set(err, GPC_E_UNSUPPORTED, "ELF type %u is not mapped to run",
 				   ret->e_type);
 	elf->type = ret->e_type;
@@ -144,21 +146,33 @@ static gpc_status read_sections(struct gpc_elf *elf, const Elf64_Ehdr *h, struct
 	return GPC_OK;
 }
 
-gpc_status gpc_elf_init(struct gpc_elf *elf, const struct gpc_elf_source *source,
-			struct gpc_err *err)
+static gpc_status init(struct gpc_elf *elf, const struct gpc_elf_source *source, bool is_shared,
+		       struct gpc_err *err)
 {
 	Elf64_Ehdr h = {0};
 	gpc_status st;
 
 	memset(elf, 0, sizeof *elf);
 	elf->source = *source;
-	gpc_try(read_ehdr(elf, &h, err));
+	gpc_try(read_ehdr(elf, is_shared, &h, err));
 	st = read_segments(elf, &h, err);
 	if (st == GPC_OK)
 		st = read_sections(elf, &h, err);
 	if (st < 0)
 		gpc_elf_deinit(elf);
 	return st;
+}
+
+gpc_status gpc_elf_init(struct gpc_elf *elf, const struct gpc_elf_source *source,
+			struct gpc_err *err)
+{
+	return init(elf, source, false, err);
+}
+
+gpc_status gpc_elf_init_shared(struct gpc_elf *elf, const struct gpc_elf_source *source,
+			       struct gpc_err *err)
+{
+	return init(elf, source, true, err);
 }
 
 void gpc_elf_deinit(struct gpc_elf *elf)

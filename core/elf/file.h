@@ -36,6 +36,9 @@ struct gpc_elf {
 
 gpc_status gpc_elf_init(struct gpc_elf *elf, const struct gpc_elf_source *source,
 			struct gpc_err *err);
+/* Takes relocatable files too: what dwz shares among debug files calls itself one. */
+gpc_status gpc_elf_init_shared(struct gpc_elf *elf, const struct gpc_elf_source *source,
+			       struct gpc_err *err);
 void gpc_elf_deinit(struct gpc_elf *elf);
 
 /* Virtual address (as linked) of a place in the file, as a mapping with

@@ -9,8 +9,14 @@
 
 #include <stdint.h>
 
-/* file: open (borrowed); path: as the target sees it. Returns a descriptor, or -1:
- * there is none, or nothing is missing in the file itself. */
-int gpc_debugfile_open(int32_t pid, const char *path, int file);
+struct gpc_debugfiles {
+	int own;    /* -1: there is none, or nothing is missing in the file itself */
+	int shared; /* what its debug information, wherever it is, has in common with that
+		     * of other files and was put elsewhere by dwz; -1: nothing */
+};
+
+/* file: open (borrowed); path: as the target sees it. The descriptors are the
+ * caller's. */
+struct gpc_debugfiles gpc_debugfiles_open(int32_t pid, const char *path, int file);
 
 #endif

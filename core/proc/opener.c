@@ -52,15 +52,19 @@ struct gpc_opener {
 static bool offer(struct gpc_opener *o, const struct item *it, int fd)
 {
 	autoclose int kept = dup(fd);
-	int debug;
+	struct gpc_debugfiles debug;
 
 	if (!gpc_images_offer(o->images, it->image, fd))
 		return false;
-	debug = kept < 0 ? -1 : gpc_debugfile_open(it->pid, it->path, kept);
-	if (debug >= 0) {
+	if (kept < 0)
+		return true;
+	debug = gpc_debugfiles_open(it->pid, it->path, kept);
+	if (debug.own >= 0) {
 		gpc_debug(o->log, "proc", "debug file of %s found", it->path);
-		gpc_images_offer_debug(o->images, it->image, debug);
+		gpc_images_offer_debug(o->images, it->image, GPC_DEBUG_OWN, debug.own);
 	}
+	if (debug.shared >= 0)
+		gpc_images_offer_debug(o->images, it->image, GPC_DEBUG_SHARED, debug.shared);
 	return true;
 }
 

@@ -43,14 +43,14 @@ static bool is_our_root(int root)
 	       a.st_ino == b.st_ino;
 }
 
-gpc_status gpc_root_open(int32_t pid, const char *path, int *ret, struct stat *st,
-			 struct gpc_err *err)
+/* An O_PATH descriptor, the caller's. */
+static gpc_status find_in_root(int32_t pid, const char *path, int *ret, struct gpc_err *err)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC,
 			       .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
 	char name[40];
 	autoclose int root = -1;
-	autoclose int fd = -1;
+	int fd;
 
 	snprintf(name, sizeof name, "/proc/%d/root", pid);
 	root = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -62,7 +62,30 @@ gpc_status gpc_root_open(int32_t pid, const char *path, int *ret, struct stat *s
 		fd = open(path, O_PATH | O_CLOEXEC);
 	if (fd < 0)
 		return gpc_err_sys(err, "open %s in the root of process %d", path, pid);
+	*ret = fd;
+	return GPC_OK;
+}
+
+gpc_status gpc_root_open(int32_t pid, const char *path, int *ret, struct stat *st,
+			 struct gpc_err *err)
+{
+	autoclose int fd = -1;
+
+	gpc_try(find_in_root(pid, path, &fd, err));
 	return open_regular(fd, path, ret, st, err);
+}
+
+gpc_status gpc_root_folder(int32_t pid, const char *path, int *ret, struct gpc_err *err)
+{
+	autoclose int fd = -1;
+	int folder;
+
+	gpc_try(find_in_root(pid, path, &fd, err));
+	folder = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return gpc_err_sys(err, "open folder %s of process %d", path, pid);
+	*ret = folder;
+	return GPC_OK;
 }
 
 gpc_status gpc_regular_open(const char *path, int *ret, struct stat *st, struct gpc_err *err)

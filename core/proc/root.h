@@ -14,6 +14,8 @@
  * the target would follow them. *st, if given, is the file's. */
 gpc_status gpc_root_open(int32_t pid, const char *path, int *ret, struct stat *st,
 			 struct gpc_err *err);
+/* The same for a folder. */
+gpc_status gpc_root_folder(int32_t pid, const char *path, int *ret, struct gpc_err *err);
 /* Opens a path of our own that the kernel made (/proc/PID/exe, map_files). */
 gpc_status gpc_regular_open(const char *path, int *ret, struct stat *st, struct gpc_err *err);
 /* The process's number in its own pid namespace, from NSpid; pid itself where

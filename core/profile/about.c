@@ -11,6 +11,7 @@
 
 #define PROCESSES_MAX 16384
 #define TEXT_MAX      4096
+#define JSON_MAX      (256 * 1024)
 #define MEMBERS_MAX   64
 
 struct about {
@@ -99,19 +100,38 @@ static json_t *value_of(const char *value)
 	return text ? text : json_null();
 }
 
+/* Takes value. */
+static gpc_status set_member(struct gpc_abouts *a, uint64_t process, const char *key, json_t *value)
+{
+	struct about *about;
+	gpc_status st;
+	autolock(&a->lock);
+
+	st = find_or_add(a, process, &about);
+	if (st == GPC_OK && !about->metadata)
+		about->metadata = json_object();
+	if (st == GPC_OK && json_object_size(about->metadata) >= MEMBERS_MAX)
+		st = GPC_E_BUDGET;
+	if (st < 0) {
+		json_decref(value);
+		return st;
+	}
+	return json_object_set_new(about->metadata, key, value) < 0 ? GPC_E_NOMEM : GPC_OK;
+}
+
 gpc_status gpc_abouts_member(struct gpc_abouts *a, uint64_t process, const char *key,
 			     const char *value)
 {
-	struct about *about;
-	autolock(&a->lock);
+	return set_member(a, process, key, value_of(value));
+}
 
-	gpc_try(find_or_add(a, process, &about));
-	if (!about->metadata)
-		about->metadata = json_object();
-	if (json_object_size(about->metadata) >= MEMBERS_MAX)
-		return GPC_E_BUDGET;
-	return json_object_set_new(about->metadata, key, value_of(value)) < 0 ? GPC_E_NOMEM
-									      : GPC_OK;
+gpc_status gpc_abouts_json(struct gpc_abouts *a, uint64_t process, const char *key,
+			   const char *text)
+{
+	size_t n = strnlen(text, JSON_MAX);
+	json_t *value = n < JSON_MAX ? json_loadb(text, n, JSON_DECODE_ANY, NULL) : NULL;
+
+	return value ? set_member(a, process, key, value) : GPC_E_CORRUPT;
 }
 
 void gpc_abouts_find(struct gpc_abouts *a, uint64_t process, char **appid, json_t **metadata)

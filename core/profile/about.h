@@ -21,6 +21,9 @@ gpc_status gpc_abouts_appid(struct gpc_abouts *a, uint64_t process, const char *
 /* value NULL: null. The last one stays. */
 gpc_status gpc_abouts_member(struct gpc_abouts *a, uint64_t process, const char *key,
 			     const char *value);
+/* The same of a JSON text. GPC_E_CORRUPT: it is none. */
+gpc_status gpc_abouts_json(struct gpc_abouts *a, uint64_t process, const char *key,
+			   const char *text);
 
 /* Both are new, and NULL where nothing was said. */
 void gpc_abouts_find(struct gpc_abouts *a, uint64_t process, char **appid, json_t **metadata);

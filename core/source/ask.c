@@ -31,6 +31,7 @@ struct call {
 	struct gpc_names *names;
 	struct gpc_perf_record record;
 	struct gpc_pull_sample sample;
+	struct gpc_pull_thread thread;
 	struct gpc_pull_writer writer;
 	struct gpc_pull_out out;
 	struct gpc_pulled *ret;
@@ -60,26 +61,6 @@ static uint32_t native_part(const struct gpc_perf_sample *s, uint64_t *ret)
 	return n;
 }
 
-static int32_t tid_inside(struct gpc_puller *t, int32_t tid)
-{
-	uint64_t inner = 0;
-	autolock(&t->lock);
-
-	if (t->is_same_ns)
-		return tid;
-	if (tid == t->pid)
-		return t->c.target->ns_pid;
-	if (gpc_u64map_get(&t->tids, (uint32_t)tid, &inner))
-		return (int32_t)inner;
-	/* Files are not opened here: it is known for the next sample. */
-	for (size_t i = 0; i < t->unknown_tids.n; i++)
-		if (t->unknown_tids.at[i] == tid)
-			return 0;
-	if (t->unknown_tids.n < 256)
-		(void)vec_push(&t->unknown_tids, tid);
-	return 0;
-}
-
 /* The native stack by call frame information, where there is some and it is wanted.
  * Return addresses are as in a chain. */
 static void unwind_native(struct call *c)
@@ -94,8 +75,10 @@ static void unwind_native(struct call *c)
 			      true, found) != GPC_NATIVE_DONE)
 		return;
 	n = found->n;
-	if (n && found->frames[n - 1] == GPC_RAW_CUT)
+	if (n && found->frames[n - 1] == GPC_RAW_CUT) {
 		n--;
+		c->sample.flags |= GPC_PULL_NATIVE_CUT;
+	}
 	for (uint32_t i = 0; i < n; i++)
 		c->native[i] = found->frames[i] + (i > 0);
 	c->sample.n_native = n;
@@ -336,6 +319,21 @@ static bool resume(struct gpc_step_state *state, const struct gpc_step_state *be
 	return true;
 }
 
+/* What the collector puts at the stack's root end. True: something. */
+static bool finish(struct call *c, bool has_runtime)
+{
+	const struct gpc_step_api *step = c->t->c.step;
+
+	if (!GPC_HAS(step, finish) || !step->finish)
+		return false;
+	reset_out(c);
+	if (step->finish(c->t->c.self, c->t->c.tctx, &c->sample, has_runtime, &c->out) < 0 ||
+	    !is_sane(&c->out))
+		return false;
+	add_frames(c->ret, c->frames, c->out.n);
+	return c->out.n > 0;
+}
+
 /* Alternates between the collector's steps and the native unwinder. */
 static bool step_up(struct call *c)
 {
@@ -344,7 +342,7 @@ static bool step_up(struct call *c)
 				       .pc = c->sample.pc,
 				       .sp = c->sample.sp,
 				       .fp = c->sample.fp};
-	bool has_runtime = false, goes_on = true, is_whole;
+	bool has_runtime = false, goes_on = true, is_whole, has_more;
 	struct gpc_unwind_regs regs;
 	gpc_status st = GPC_OK;
 
@@ -368,8 +366,9 @@ static bool step_up(struct call *c)
 			}
 		}
 	}
+	has_more = finish(c, has_runtime);
 	is_whole = !has_run(c);
-	if (!has_runtime)
+	if (!has_runtime && !has_more)
 		return false;
 	/* Half a stack is worse than the native one. */
 	if (st < 0 || !is_whole) {
@@ -489,7 +488,9 @@ static bool answer(struct call *c, uint32_t cpu, const struct gpc_perf_format *f
 	count_age(c, begin.ns);
 	__atomic_store_n(&c->ret->asked, c->t, __ATOMIC_RELEASE);
 	check_exact(c, begin.ns);
-	c->sample.ns_tid = tid_inside(c->t, c->sample.tid);
+	c->thread = gpc_puller_thread(c->t, c->sample.tid);
+	c->sample.ns_tid = c->thread.ns_tid;
+	c->sample.thread_name = c->thread.name;
 	gpc_pull_writer_init(&c->writer, c->names, c->t->c.suffixes);
 	c->ret->n = 0;
 	c->ret->epoch = c->writer.writer.epoch;

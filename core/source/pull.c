@@ -12,7 +12,6 @@
 #include "source/pull_impl.h"
 
 #define RANGES_MAX 1024
-#define TIDS_MAX   65536
 #define LEAVE_NS   GPC_SECOND_NS /* then a reader counts as hanging */
 
 gpc_status gpc_pulls_new(struct gpc_mem *mem, struct gpc_log *log, struct gpc_pulls **ret,
@@ -42,6 +41,7 @@ void gpc_puller_put(struct gpc_puller *t)
 		return;
 	vec_deinit(&t->ranges);
 	gpc_u64map_deinit(&t->tids);
+	vec_deinit(&t->threads);
 	vec_deinit(&t->unknown_tids);
 	gpc_pull_code_put(t->code);
 	pthread_mutex_destroy(&t->lock);
@@ -308,30 +308,7 @@ gpc_status gpc_pulls_release(struct gpc_pulls *p, const void *self, uint64_t tar
 	return st;
 }
 
-/* ---- threads in other pid namespaces --------------------------------------------------- */
-
-static void resolve_tids(struct gpc_puller *t)
-{
-	vec(int32_t) tids = {0};
-
-	pthread_mutex_lock(&t->lock);
-	for (size_t i = 0; i < t->unknown_tids.n; i++)
-		if (!vec_push(&tids, t->unknown_tids.at[i]))
-			break;
-	t->unknown_tids.n = 0;
-	pthread_mutex_unlock(&t->lock);
-	for (size_t i = 0; i < tids.n; i++) {
-		int32_t inner = gpc_ns_pid(tids.at[i]);
-
-		pthread_mutex_lock(&t->lock);
-		if (t->tids.n >= TIDS_MAX)
-			gpc_u64map_clear(&t->tids);
-		if (inner)
-			gpc_u64map_set(&t->tids, (uint32_t)tids.at[i], (uint32_t)inner);
-		pthread_mutex_unlock(&t->lock);
-	}
-	vec_deinit(&tids);
-}
+/* ---- threads --------------------------------------------------- */
 
 void gpc_pulls_chores(struct gpc_pulls *p)
 {
@@ -345,14 +322,14 @@ void gpc_pulls_chores(struct gpc_pulls *p)
 				: NULL;
 
 		for (; t; t = t->next) {
-			if (t->is_same_ns || !vec_push(&all, t))
+			if (!vec_push(&all, t))
 				continue;
 			__atomic_add_fetch(&t->refs, 1, __ATOMIC_RELAXED);
 		}
 	}
 	pthread_mutex_unlock(&p->lock);
 	for (size_t i = 0; i < all.n; i++) {
-		resolve_tids(all.at[i]);
+		gpc_puller_chores(all.at[i]);
 		gpc_puller_put(all.at[i]);
 	}
 	vec_deinit(&all);
@@ -363,11 +340,8 @@ void gpc_pulls_new_thread(struct gpc_pulls *p, int32_t pid, int32_t tid)
 	struct gpc_puller *t;
 	autolock(&p->lock);
 
-	for (t = first_of(p, pid); t; t = t->next) {
-		pthread_mutex_lock(&t->lock);
-		gpc_u64map_remove(&t->tids, (uint32_t)tid);
-		pthread_mutex_unlock(&t->lock);
-	}
+	for (t = first_of(p, pid); t; t = t->next)
+		gpc_puller_forget(t, tid);
 }
 
 void gpc_pulls_stats(struct gpc_pulls *p, struct gpc_pull_stats *ret)

@@ -29,6 +29,11 @@ struct gpc_pull_code {
 	struct gpc_area areas[];
 };
 
+struct gpc_pull_thread {
+	int32_t ns_tid; /* in its own pid namespace; 0: not known yet */
+	char name[16];  /* "" not wanted, or not known yet */
+};
+
 /* A process with its collector. */
 struct gpc_puller {
 	int refs; /* atomic */
@@ -41,7 +46,8 @@ struct gpc_puller {
 	struct gpc_puller *next;           /* of the same pid */
 	pthread_mutex_t lock;              /* covers what follows */
 	vec(struct gpc_code_range) ranges; /* by start */
-	struct gpc_u64map tids;            /* tid -> the same in its namespace */
+	struct gpc_u64map tids;            /* tid -> its place in threads */
+	vec(struct gpc_pull_thread) threads;
 	vec(int32_t) unknown_tids;
 	struct gpc_pull_code *code; /* NULL: not known yet */
 };
@@ -89,6 +95,17 @@ bool gpc_pull_native_up(struct gpc_pull_native *n, struct gpc_unwind_regs *regs,
 	__atomic_add_fetch(&(p)->stats.member, (value), __ATOMIC_RELAXED)
 
 void gpc_puller_put(struct gpc_puller *t);
+
+/* ---- pull_names.c ------------------------------------------------------------- */
+
+/* [reader] What is known of the thread; the rest is looked up by the chores. */
+struct gpc_pull_thread gpc_puller_thread(struct gpc_puller *t, int32_t tid);
+/* From a thread that may open files. */
+void gpc_puller_chores(struct gpc_puller *t);
+void gpc_puller_forget(struct gpc_puller *t, int32_t tid);
+
+/* ------------------------------------------------------------------------------- */
+
 void gpc_puller_give_up(struct gpc_puller *t, const char *why);
 
 #endif

@@ -92,6 +92,8 @@ static void on_record(void *ctx, const struct gpc_perf_record *r, uint32_t ring,
 		s->events++;
 		if (s->is_pulling && r->type == PERF_RECORD_FORK && r->pid == r->task.ppid)
 			gpc_pulls_new_thread(s->pulls, (int32_t)r->pid, (int32_t)r->tid);
+		if (s->is_pulling && r->type == PERF_RECORD_COMM) /* another name */
+			gpc_pulls_new_thread(s->pulls, (int32_t)r->pid, (int32_t)r->tid);
 		if (gpc_sideband_apply(s->table, r))
 			s->kernel_changed = true;
 		if (s->config.threads && r->type == PERF_RECORD_COMM)

@@ -128,7 +128,7 @@ struct gpc_image *gpc_image_new(const struct gpc_image_key *key, const char *pat
 	if (!image)
 		return NULL;
 	image->key = *key;
-	image->fd = image->debug_fd = -1;
+	image->fd = image->debug_fd = image->shared_fd = -1;
 	image->path = strdup(path);
 	if (!image->path)
 		free(take(image));
@@ -263,6 +263,18 @@ gpc_status gpc_image_symbol(struct gpc_image *image, uint64_t file_offset, struc
 
 /* ---- lines ---------------------------------------------------------------------- */
 
+static void add_shared(struct gpc_image *image)
+{
+	struct gpc_elf_source source = {.fd = image->shared_fd, .size = image->shared_stamp.size};
+	struct gpc_elf elf;
+
+	if (image->shared_fd < 0 || !is_same(image->shared_fd, &image->shared_stamp) ||
+	    gpc_elf_init_shared(&elf, &source, NULL) < 0)
+		return;
+	gpc_dwarf_add_shared(image->lines.dwarf, &elf, NULL);
+	gpc_elf_deinit(&elf);
+}
+
 /* Of the file itself, else of its debug file. */
 static void open_dwarf(struct gpc_image *image)
 {
@@ -281,6 +293,8 @@ static void open_dwarf(struct gpc_image *image)
 			image->lines.dwarf = NULL;
 		gpc_elf_deinit(&elf);
 	}
+	if (image->lines.dwarf)
+		add_shared(image);
 }
 
 static size_t go_lines(const struct gpc_image *image, uint64_t vaddr,
@@ -303,13 +317,16 @@ void gpc_image_lines(struct gpc_image *image, uint64_t file_offset, struct gpc_l
 	if (!gpc_symtab_vaddr(image->symbols, file_offset, &vaddr) ||
 	    gpc_lines_known(&image->lines, vaddr, ret) || !is_unchanged(image))
 		return;
-	n = go_lines(image, vaddr, places);
+	/* Go's own table costs least, but not always knows what was inlined. */
+	n = image->go.inlined ? go_lines(image, vaddr, places) : 0;
 	if (!n && !image->lines.is_opened)
 		open_dwarf(image);
-	if (!n && !image->lines.dwarf)
+	if (!n && !image->lines.dwarf && !image->go.layout)
 		return;
-	if (!n)
+	if (!n && image->lines.dwarf)
 		n = gpc_dwarf_find(image->lines.dwarf, vaddr, places);
+	if (!n)
+		n = go_lines(image, vaddr, places);
 	if (gpc_lines_add(&image->lines, vaddr, places, n))
 		gpc_lines_known(&image->lines, vaddr, ret);
 	gpc_dwarf_places_deinit(places, n);
@@ -339,17 +356,32 @@ void gpc_image_set_debug(struct gpc_image *image, int fd)
 	image->broken = GPC_OK;
 }
 
+void gpc_image_set_shared(struct gpc_image *image, int fd)
+{
+	struct stat st;
+
+	if (image->shared_fd >= 0 || !read_stamp(fd, &st, &image->shared_stamp)) {
+		close(fd);
+		return;
+	}
+	image->shared_fd = fd;
+	gpc_lines_close(&image->lines);
+	gpc_u64map_clear(&image->lines.known);
+}
+
 void gpc_image_close(struct gpc_image *image)
 {
 	if (image->fd >= 0)
 		close(take_fd(&image->fd));
 	if (image->debug_fd >= 0)
 		close(take_fd(&image->debug_fd));
+	if (image->shared_fd >= 0)
+		close(take_fd(&image->shared_fd));
 }
 
 unsigned gpc_image_files(const struct gpc_image *image)
 {
-	return (image->fd >= 0) + (image->debug_fd >= 0);
+	return (image->fd >= 0) + (image->debug_fd >= 0) + (image->shared_fd >= 0);
 }
 
 void gpc_image_drop_names(struct gpc_image *image)

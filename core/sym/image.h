@@ -41,6 +41,8 @@ struct gpc_image {
 	struct gpc_image_stamp stamp;
 	int debug_fd; /* where its symbols went when it was stripped; -1: not found */
 	struct gpc_image_stamp debug_stamp;
+	int shared_fd; /* what its debug information has in common with others'; -1: nothing */
+	struct gpc_image_stamp shared_stamp;
 	uint8_t *mini; /* its .gnu_debugdata, with the symbols; NULL: not needed */
 	size_t mini_bytes;
 	struct gpc_gopclntab go;    /* layout 0: not a Go program */
@@ -63,6 +65,8 @@ bool gpc_image_is_file(const struct gpc_image_key *key, int fd, struct gpc_image
 /* Takes fd, the file with the debug information; what was loaded without it is
  * dropped. */
 void gpc_image_set_debug(struct gpc_image *image, int fd);
+/* The same for what debug information of several files has in common. */
+void gpc_image_set_shared(struct gpc_image *image, int fd);
 void gpc_image_close(struct gpc_image *image);
 /* Descriptors that it holds. */
 unsigned gpc_image_files(const struct gpc_image *image);

@@ -439,17 +439,23 @@ bool gpc_images_offer(struct gpc_images *images, uint32_t image, int fd)
 	return accept_file(images, image, &file, &stamp);
 }
 
-void gpc_images_offer_debug(struct gpc_images *images, uint32_t image, int fd)
+void gpc_images_offer_debug(struct gpc_images *images, uint32_t image, enum gpc_debug_kind kind,
+			    int fd)
 {
 	autoclose int file = fd;
 	struct gpc_image *found;
+	unsigned files;
 
 	autolock(&images->work);
 	found = open_image(images, image);
-	if (!found || found->debug_fd >= 0)
+	if (!found)
 		return;
-	gpc_image_set_debug(found, take_fd(&file));
-	recount_since(images, found, 1);
+	files = gpc_image_files(found);
+	if (kind == GPC_DEBUG_SHARED)
+		gpc_image_set_shared(found, take_fd(&file));
+	else
+		gpc_image_set_debug(found, take_fd(&file));
+	recount_since(images, found, files);
 }
 
 void gpc_images_give_up(struct gpc_images *images, uint32_t image)

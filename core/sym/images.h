@@ -87,7 +87,9 @@ bool gpc_images_offer(struct gpc_images *images, uint32_t image, int fd);
 /* The file with the symbols and debug information of an image whose file was
  * accepted (fd is taken in every case): the caller has made sure that it is this
  * image's. May wait while symbols are read. */
-void gpc_images_offer_debug(struct gpc_images *images, uint32_t image, int fd);
+enum gpc_debug_kind { GPC_DEBUG_OWN, GPC_DEBUG_SHARED /* by several files (dwz) */ };
+void gpc_images_offer_debug(struct gpc_images *images, uint32_t image, enum gpc_debug_kind kind,
+			    int fd);
 /* An offer will never come (the process was gone before its file was opened). */
 void gpc_images_give_up(struct gpc_images *images, uint32_t image);
 

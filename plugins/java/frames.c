@@ -14,9 +14,8 @@ void gpc_java_add(struct walk *w, gpc_frame frame)
 		w->out->frames[w->out->n++] = frame;
 }
 
-gpc_frame gpc_java_plain_frame(struct walk *w, const char *name)
+gpc_frame gpc_java_plain_frame(struct gpc_writer *out, const char *name)
 {
-	struct gpc_writer *out = w->out->writer;
 	struct gpc_frame_desc d = {.struct_size = sizeof d};
 
 	d.function = out->str(out, name, (uint32_t)strlen(name));

@@ -6,12 +6,15 @@
 #include <gpc/log.h>
 #include <gpc/plugin.h>
 
+#include "roles.h"
+#include "tell.h"
 #include "walk.h"
 
 #define EM_X86_64_  62
 #define STACK_BYTES 1024 /* copied with each sample; what is beyond is read */
 #define RETRY_NS    UINT64_C(50000000)
 #define RETRIES_MAX 600
+#define TELLS_MAX   40
 
 enum { TOKEN_RETRY = 1 };
 
@@ -25,7 +28,8 @@ struct java {
 struct jvm {
 	struct vm vm;
 	uint32_t tries;
-	bool is_ready;
+	bool is_ready; /* its code is claimed */
+	bool is_told;  /* the core knows what it is */
 };
 
 static gpc_status java_create(const struct gpc_host *h, const void *options, void **self)
@@ -139,6 +143,7 @@ static gpc_status get_ready(struct java *j, struct jvm *jvm)
 			return st;
 	}
 	jvm->is_ready = true;
+	jvm->is_told = gpc_java_tell(vm, false);
 	gpc_host_logf(j->host, GPC_DEBUG, "JDK %u in process %d: %u code heaps", vm->layout.major,
 		      vm->mem.target->pid, vm->heaps.n);
 	return GPC_OK;
@@ -164,7 +169,7 @@ static gpc_status java_attach(void *self, const struct gpc_target *t, void **tct
 		return skip(j, t, why);
 	}
 	st = get_ready(j, vm);
-	if (st == GPC_E_BUSY)
+	if (st == GPC_E_BUSY || (st == GPC_OK && !vm->is_told))
 		st = j->host->set_timer(j->host, t, RETRY_NS, TOKEN_RETRY);
 	if (st < 0) {
 		free_jvm(vm);
@@ -188,7 +193,9 @@ static gpc_status java_ready(void *self, void *tctx, const struct gpc_ready *r,
 	gpc_status st = vm->is_ready ? GPC_OK : get_ready(j, vm);
 
 	(void)w;
-	if (st == GPC_E_BUSY && ++vm->tries < RETRIES_MAX)
+	if (vm->is_ready && !vm->is_told)
+		vm->is_told = gpc_java_tell(&vm->vm, vm->tries >= TELLS_MAX);
+	if ((st == GPC_E_BUSY || (st == GPC_OK && !vm->is_told)) && ++vm->tries < RETRIES_MAX)
 		return GPC_OK;
 	j->host->set_timer(j->host, vm->vm.mem.target, 0, r->token);
 	if (st < 0)
@@ -220,6 +227,23 @@ static gpc_status java_begin(void *self, void *tctx, const struct gpc_pull_sampl
 	return GPC_OK;
 }
 
+static gpc_status java_finish(void *self, void *tctx, const struct gpc_pull_sample *s,
+			      int32_t has_runtime, struct gpc_pull_out *out)
+{
+	const struct options *o = ((struct java *)self)->options;
+	const char *name = s->thread_name, *role = has_runtime ? NULL : gpc_java_role(name);
+	char text[64];
+
+	(void)tctx;
+	if (o->thread_names && *name) {
+		snprintf(text, sizeof text, "[%s tid=%d]", name, s->ns_tid ? s->ns_tid : s->tid);
+		role = text;
+	}
+	if (role && out->room)
+		out->frames[out->n++] = gpc_java_plain_frame(out->writer, role);
+	return GPC_OK;
+}
+
 static const void *java_extension(void *self, const char *id)
 {
 	struct java *j = self;
@@ -229,7 +253,8 @@ static const void *java_extension(void *self, const char *id)
 	j->step = (struct gpc_step_api){.struct_size = sizeof j->step,
 					.stack_bytes = STACK_BYTES,
 					.step = java_step,
-					.begin = java_begin};
+					.begin = java_begin,
+					.finish = java_finish};
 	return &j->step;
 }
 

@@ -151,11 +151,11 @@ static void name_place(struct walk *w, struct place *p)
 	}
 	p->is_call = true;
 	if (p->rule == RULE_ENTRY)
-		p->frames[p->n++] = gpc_java_plain_frame(w, "call_stub");
+		p->frames[p->n++] = gpc_java_plain_frame(w->out->writer, "call_stub");
 	else if (p->rule == RULE_BARRIER)
-		p->frames[p->n++] = gpc_java_plain_frame(w, "[frames in the heap]");
+		p->frames[p->n++] = gpc_java_plain_frame(w->out->writer, "[frames in the heap]");
 	else if (p->blob.kind != BLOB_INTERPRETER)
-		p->frames[p->n++] = gpc_java_plain_frame(w, p->blob.name);
+		p->frames[p->n++] = gpc_java_plain_frame(w->out->writer, p->blob.name);
 }
 
 /* ---- remembering ------------------------------------------------------------------------ */

@@ -142,7 +142,7 @@ void gpc_java_go_on(const struct vm *vm, struct java_anchor anchor, struct gpc_s
 
 static gpc_status end_cut(struct walk *w)
 {
-	w->out->frames[w->out->n++] = gpc_java_plain_frame(w, "[stack cut]");
+	w->out->frames[w->out->n++] = gpc_java_plain_frame(w->out->writer, "[stack cut]");
 	w->state->pc = 0;
 	return GPC_OK;
 }

@@ -52,7 +52,7 @@ const struct place *gpc_java_place(struct walk *w, uint64_t pc, bool is_return);
 void gpc_java_add(struct walk *w, gpc_frame frame);
 /* The frame of a method; line 0: none. 0: its names cannot be read. */
 gpc_frame gpc_java_frame(struct walk *w, uint64_t method, int32_t bci, uint32_t suffix);
-gpc_frame gpc_java_plain_frame(struct walk *w, const char *name);
+gpc_frame gpc_java_plain_frame(struct gpc_writer *out, const char *name);
 /* As gpc_java_method_read, once in a walk. */
 bool gpc_java_known_method(struct walk *w, uint64_t addr, struct method *ret);
 

@@ -207,16 +207,18 @@ struct words {
 	uint32_t line;
 };
 
-static gpc_frame intern(const struct py_codes *c, const struct words *words, struct gpc_writer *w)
+/* *is_final: it will not be other later. */
+static gpc_frame intern(const struct py_codes *c, const struct words *words, struct gpc_writer *w,
+			bool *is_final)
 {
 	struct gpc_frame_desc d = {.struct_size = sizeof d,
 				   .flags = GPC_FRAME_SHOWS_FILE,
 				   .suffix = 1,
 				   .line = words->line};
-	char package[256] = "";
+	char package[PY_PACKAGE_MAX] = "";
 
-	if (c->wording.package)
-		c->wording.package(c->wording.ctx, words->file, package, sizeof package);
+	*is_final = !c->wording.packages ||
+		    gpc_py_packages_find(c->wording.packages, words->file, package);
 	d.function = text_of(w, words->function);
 	d.file = text_of(w, words->file);
 	d.module = *package ? text_of(w, package) : 0;
@@ -322,6 +324,7 @@ static gpc_frame make_frame(struct py_codes *c, const struct py_layout *l, uint6
 	char name[NAME_MAX_N];
 	struct made made = *key;
 	struct entry *e;
+	bool is_final;
 
 	pthread_mutex_lock(&c->lock);
 	e = place(c->slots, c->room, at);
@@ -333,8 +336,8 @@ static gpc_frame make_frame(struct py_codes *c, const struct py_layout *l, uint6
 			snprintf(name, sizeof name, "%s.%s", class_name, e->code->name);
 			words.function = name;
 		}
-		made.frame = intern(c, &words, w);
-		if (made.frame)
+		made.frame = intern(c, &words, w, &is_final);
+		if (made.frame && is_final)
 			keep_made(c, e, &made);
 	}
 	pthread_mutex_unlock(&c->lock);

@@ -7,14 +7,13 @@
 #define GPC_PYTHON_CODES_H
 
 #include "code.h"
+#include "packages.h"
 
 struct py_codes;
 
-struct py_wording {             /* what becomes text, and how */
-	bool has_running_lines; /* of the running instruction; not the function's first */
-	/* Which package a file is of, "" none. [reader]: answers from what it knows. */
-	void (*package)(void *ctx, const char *file, char *ret, size_t size);
-	void *ctx;
+struct py_wording {                   /* what becomes text, and how */
+	bool has_running_lines;       /* of the running instruction; not the function's first */
+	struct py_packages *packages; /* borrowed; NULL: files without their packages */
 };
 
 struct py_codes *gpc_py_codes_new(const struct py_wording *wording); /* NULL: no memory */

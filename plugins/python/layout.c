@@ -60,6 +60,8 @@ static void complete(struct py_layout *l)
 	l->str_compact = (uint16_t)(l->str_ascii + 16);
 	l->str_data = l->str_compact;
 	l->str_kind_shift = 2;
+	l->gil_holder = (uint16_t)(l->gil_holder - l->gil_base);
+	l->gil_locked = (uint16_t)(l->gil_locked - l->gil_base);
 }
 
 static bool is_whole(const struct py_layout *l)
@@ -67,7 +69,8 @@ static bool is_whole(const struct py_layout *l)
 	return l->frame_size <= 256 && l->code_size <= 4096 && l->code_adaptive <= l->code_size &&
 	       l->frame_at + 8 <= l->frame_size + 8 && l->str_ascii >= 24 && l->str_ascii <= 64 &&
 	       l->ob_type <= 64 && l->bytes_data <= 64 && l->thread_frame <= 4096 &&
-	       l->frame_owner < l->frame_size && l->frame_back < l->frame_size;
+	       l->frame_owner < l->frame_size && l->frame_back < l->frame_size &&
+	       l->gil_holder <= 256 && l->gil_locked <= 256;
 }
 
 bool gpc_py_layout_parse(const uint8_t *bytes, size_t n, struct py_layout *ret)

@@ -35,6 +35,9 @@ struct py_layout {
 
 	/* _PyRuntimeState; to 3.6 the list is a variable of its own */
 	uint16_t runtime_head;
+	/* struct _gil_runtime_state: of all to 3.11, then pointed to by each interpreter.
+	 * Published offsets are from the interpreter's beginning: gil_base is its own. */
+	uint16_t runtime_gil, interp_gil, gil_base, gil_holder, gil_locked;
 	/* PyInterpreterState */
 	uint16_t interp_next, interp_threads, interp_sysdict;
 	/* PyThreadState */
@@ -63,7 +66,7 @@ struct py_layout {
 extern const struct py_layout gpc_py_tables[];
 
 /* Which number of _Py_DebugOffsets is what; generated too. */
-#define PY_PUBLISHED_MAX 40
+#define PY_PUBLISHED_MAX 44
 struct py_published {
 	uint8_t version[2];
 	uint16_t numbers, n;

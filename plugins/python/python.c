@@ -7,6 +7,10 @@
 #include <gpc/log.h>
 
 #include "about.h"
+#include "push.h"
+
+#define PACKAGES_NS (200 * UINT64_C(1000000))
+enum { TIMER_PACKAGES = 1, TIMER_PUSH };
 
 static gpc_status create(const struct gpc_host *h, const void *options, void **self)
 {
@@ -56,6 +60,7 @@ static void target_free(struct py_target *t)
 		t->elf->threads_close(t->native);
 	gpc_py_threads_deinit(&t->threads);
 	gpc_py_codes_free(t->codes);
+	gpc_py_packages_free(t->packages);
 	free(t);
 }
 
@@ -75,6 +80,8 @@ static gpc_status open_target(struct python *p, struct py_target *t)
 		return gpc_host_reportf(p->host, t->target, GPC_E_UNSUPPORTED,
 					"Python: its C library is not known, and this version of "
 					"Python knows no thread numbers");
+	if (p->options->versions)
+		wording.packages = t->packages = gpc_py_packages_new(t->runtime.version);
 	t->codes = gpc_py_codes_new(&wording);
 	return t->codes ? gpc_py_threads_init(&t->threads) : GPC_E_NOMEM;
 }
@@ -97,14 +104,58 @@ static gpc_status attach(void *self, const struct gpc_target *target, void **tct
 	gpc_host_logf(p->host, GPC_DEBUG, "process %d: Python %s in %s", target->pid,
 		      t->runtime.version, t->runtime.path);
 	gpc_py_about(t);
+	if (p->n_targets < PY_TARGETS_MAX)
+		p->targets[p->n_targets++] = t;
 	*tctx = t;
 	return GPC_OK;
 }
 
 static void detach(void *self, void *tctx)
 {
-	(void)self;
+	struct python *p = self;
+
+	for (unsigned i = 0; i < p->n_targets; i++)
+		if (p->targets[i] == tctx) {
+			p->targets[i] = p->targets[--p->n_targets];
+			break;
+		}
 	target_free(tctx);
+}
+
+/* ---- timers --------------------------------------------------------------------------- */
+
+static gpc_status start(void *self, const struct gpc_session *s)
+{
+	struct python *p = self;
+	gpc_status st = GPC_OK;
+
+	if (p->options->versions)
+		st = p->host->set_timer(p->host, NULL, PACKAGES_NS, TIMER_PACKAGES);
+	if (st == GPC_OK && p->options->sampling == PY_SAMPLING_PUSH)
+		st = gpc_py_push_start(p, s, TIMER_PUSH);
+	return st;
+}
+
+static void stop(void *self)
+{
+	(void)self; /* timers end by themselves */
+}
+
+static void read_packages(const struct python *p)
+{
+	for (unsigned i = 0; i < p->n_targets && !p->host->should_stop(p->host); i++)
+		if (p->targets[i]->packages)
+			gpc_py_packages_read(p->targets[i]->packages, p->host,
+					     p->targets[i]->target);
+}
+
+static gpc_status ready(void *self, void *tctx, const struct gpc_ready *r, struct gpc_writer *w)
+{
+	(void)tctx;
+	if (r->token == TIMER_PUSH)
+		return gpc_py_push_tick(self, w);
+	read_packages(self);
+	return GPC_OK;
 }
 
 static const void *extension(void *self, const char *id)
@@ -130,10 +181,9 @@ static const struct gpc_match match[] = {
 	{.struct_size = sizeof(struct gpc_match), .kind = GPC_MATCH_MAPPED, .glob = "*.cpython-*"},
 	{0},
 };
-enum { EVENT_CPU = 1 };
 static const struct gpc_event events[] = {
 	{.struct_size = sizeof(struct gpc_event),
-	 .id = EVENT_CPU,
+	 .id = PY_EVENT_CPU,
 	 .flags = GPC_EVENT_CPU_TIME,
 	 .name = "cpu-time",
 	 .unit = "samples"},
@@ -158,6 +208,9 @@ static const struct gpc_collector collector = {
 	.claim = claim,
 	.attach = attach,
 	.detach = detach,
+	.start = start,
+	.stop = stop,
+	.ready = ready,
 	.extension = extension,
 };
 static const struct gpc_collector *const collectors[] = {&collector, NULL};

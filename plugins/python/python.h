@@ -5,15 +5,25 @@
 
 #include "codes.h"
 #include "options.h"
+#include "packages.h"
 #include "runtime.h"
 #include "threads.h"
 
 struct py_target;
 
+#define PY_TARGETS_MAX 4096
+enum { PY_EVENT_CPU = 1 };
+
 struct python {
 	const struct gpc_host *host;
 	const struct py_options *options;
 	struct gpc_walk_api walk;
+	struct {
+		uint64_t permille, rests_until_ns;
+	} push;
+	/* [worker] Attached processes; those beyond are walked, too, but no more. */
+	struct py_target *targets[PY_TARGETS_MAX];
+	unsigned n_targets;
 };
 
 struct py_target {
@@ -21,6 +31,7 @@ struct py_target {
 	const struct gpc_target *target;
 	struct py_runtime runtime;
 	struct py_codes *codes;
+	struct py_packages *packages; /* NULL: not wanted */
 	struct py_threads threads;
 	const struct gpc_elf_api *elf;
 	struct gpc_target_threads *native; /* NULL: not needed, or not to be had */

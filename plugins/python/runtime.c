@@ -226,6 +226,9 @@ gpc_status gpc_py_runtime_find(const struct gpc_host *h, const struct gpc_target
 	if (st < 0)
 		return st;
 	symbol(&m, ret, "PyCode_Type", &ret->code_type);
+	ret->runtime = runtime;
+	if (ret->layout.runtime_head == PY_NONE)
+		symbol(&m, ret, "_PyThreadState_Current", &ret->current);
 	find_loop(&m, ret);
 	return GPC_OK;
 }

@@ -14,6 +14,8 @@ struct py_runtime {
 	char version[32]; /* "3.11.2"; "" not known */
 	struct py_layout layout;
 	uint64_t list;           /* address of the head of the list of interpreters */
+	uint64_t runtime;        /* _PyRuntime; 0: the version has none */
+	uint64_t current;        /* to 3.6: _PyThreadState_Current; 0: not known */
 	uint64_t code_type;      /* PyCode_Type; 0: not known */
 	uint64_t eval, eval_end; /* the interpreter's loop; 0: not known */
 };

@@ -32,6 +32,11 @@ HEADERS = """
 #include <internal/pycore_runtime.h>
 #include <internal/pycore_interp.h>
 #endif
+#if PY_VERSION_HEX >= 0x03080000
+#include <internal/pycore_gil.h>
+#elif PY_VERSION_HEX >= 0x03070000
+#include <internal/gil.h>
+#endif
 #if PY_VERSION_HEX >= 0x030B0000
 #include <internal/pycore_frame.h>
 #endif
@@ -40,6 +45,11 @@ HEADERS = """
 # member of struct py_layout: where it is in one version or another (struct, member)
 MEMBERS = {
     "runtime_head": [("_PyRuntimeState", "interpreters.head")],
+    "runtime_gil": [("_PyRuntimeState", "ceval.gil")],
+    "interp_gil": [("PyInterpreterState", "ceval.gil")],
+    "gil_base": [],
+    "gil_holder": [("struct _gil_runtime_state", "last_holder")],
+    "gil_locked": [("struct _gil_runtime_state", "locked")],
     "interp_next": [("PyInterpreterState", "next")],
     "interp_threads": [("PyInterpreterState", "tstate_head"),
                        ("PyInterpreterState", "threads.head")],
@@ -92,6 +102,10 @@ PUBLISHED_FROM = (3, 13)
 # member of struct py_layout: its place in struct _Py_DebugOffsets
 PUBLISHED = {
     "runtime_head": "runtime_state.interpreters_head",
+    "interp_gil": "interpreter_state.ceval_gil",
+    "gil_base": "interpreter_state.gil_runtime_state",
+    "gil_holder": "interpreter_state.gil_runtime_state_holder",
+    "gil_locked": "interpreter_state.gil_runtime_state_locked",
     "interp_next": "interpreter_state.next",
     "interp_threads": "interpreter_state.threads_head",
     "interp_sysdict": "interpreter_state.sysdict",

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a profile says of Java programs whose shares and call graph are known, in one
 session over several JVMs, and that the JVMs are not touched."""
+import json
 import os
 import pathlib
 import platform
+import re
 import time
 
 import pytest
 
+from conftest import run_agent
 from java_play import FRAME, Program, Verdict, java_home, tier_of
 from sessions import Session, Tools, check_share
 
@@ -38,7 +41,7 @@ class Seen:
         self.home = folder / "home"
         self.home.mkdir()
         self.jvms = {name: self.start(SPLIT, options) for name, options in TIERS.items()}
-        self.jvms["native"] = self.start(["files", "jni"], UNTOUCHABLE)
+        self.jvms["native"] = self.start(["files", "jni", "garbage"], UNTOUCHABLE)
         time.sleep(WARM)
         self.signals = self.caught()
         self.traces = self.files()
@@ -169,6 +172,33 @@ def test_native_code_that_calls_back(seen):
         recursing += r.count * ("Split.up(I)J" in names)
         whole += r.count * (names == wanted * 6 + ["Split.up(I)J"])
     assert whole >= 0.99 * recursing > 0
+
+
+def test_application_and_metadata(seen, place):
+    """Of two seconds of the program itself, over one of the JVMs."""
+    pid = seen.jvms["default"].pid
+    done = run_agent([*place, "-d", "2", "-f", "99", "--plugins=java", "--pids", str(pid),
+                      "--app-id-args-filter", "^-Xmx", "--java-collect-thread-names"])
+    assert done.returncode == 0, done.stderr
+    header, *lines = (place.out / "last_profile.col").read_text().split("\n")
+    about = [m for m in json.loads(header[1:])["application_metadata"] if m]
+    assert len(about) == 1, about
+    assert re.search(r"OpenJDK 64-Bit Server VM \(17\.", about[0]["java_version"])
+    assert re.fullmatch("buildid:[0-9a-f]{40}", about[0]["libjvm_elfid"])
+    flags = {f["name"]: f for f in about[0]["jvm_flags"]}
+    assert flags["MaxHeapSize"] == {"name": "MaxHeapSize", "type": "size_t", "value": "134217728",
+                                    "origin": "command line", "kind": ["product"]}
+    java = [line.split(";") for line in lines if "call_stub" in line]
+    assert java and all("appid: java: Split (-Xmx128m)" in frames for frames in java)
+    # The name of a thread is not known at its first sample.
+    named = [f for f in java if re.fullmatch(r"\[(pair|recurse|lambda) tid=\d+\]", f[4])]
+    assert named, java[:3]
+
+
+def test_the_jvms_own_threads_show_their_role(seen):
+    assert "[GC thread]" in frames_of(seen.of("native"))
+    for r in seen.of("native"):
+        assert not ("[GC thread]" in r.frames and any(map(FRAME.fullmatch, r.frames))), r
 
 
 def test_jvms_are_not_touched(seen):

@@ -20,7 +20,7 @@ from sessions import SOURCES, Tools
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
-SECONDS = "1.5"  # of CPU: some 150 samples at 99 Hz
+SECONDS = "1.2"  # of CPU: some 120 samples at 99 Hz
 UNSHARE = ["unshare", "--mount", "--pid", "--fork", "--kill-child"]
 WITH_DSO = re.compile(r"(.*) \((\S+)\)")
 
@@ -85,6 +85,19 @@ def damaged_link(tools):
     return command
 
 
+def shared(tools):
+    """dwz puts what two programs' debug information has in common into a third file."""
+    paths = [tools.build(name, "inlined.cpp", "-g", "-gdwarf-4") for name in ("dwz", "dwz_2")]
+    if not shutil.which("dwz"):
+        return None
+    common = tools.folder / "common.dwz"
+    subprocess.run(["dwz", "-m", common, "-M", common, *paths], check=True)
+    assert common.exists()
+    names = subprocess.run(["readelf", "--debug-dump=info", common], capture_output=True, text=True)
+    assert "turn_often" in names.stdout
+    return [paths[0], SECONDS]
+
+
 def go(tools, name, mode):
     tool = shutil.which("go", path="/usr/bin:/usr/local/go/bin")
     if not tool:
@@ -106,6 +119,7 @@ def commands(tools):
         "dynsym": [tools.build("dynsym", "spin.c", "-rdynamic", "-s"), SECONDS],
         "inlined": [tools.build("inlined", "inlined.cpp", "-g"), SECONDS],
         "inlined_z": [tools.build("inlined_z", "inlined.cpp", "-gdwarf-4", "-gz"), SECONDS],
+        "dwz": shared(tools),
         "rust_legacy": [tools.build("rust_legacy", "generic.rs", "-g"), SECONDS],
         "rust_v0": [tools.build("rust_v0", "generic.rs", "-g", "-C",
                                 "symbol-mangling-version=v0"), SECONDS],
@@ -202,7 +216,7 @@ def test_dynsym_and_names_of_files(stage):
     assert frames["main"][1] == {f"{stage.folder}/dynsym"}
 
 
-@pytest.mark.parametrize("name", ["inlined", "inlined_z"])
+@pytest.mark.parametrize("name", ["inlined", "inlined_z", "dwz"])
 def test_inlined_functions(stage, name):
     frames = stage.of(name)
     check_most(frames, "app::outer(unsigned long)",

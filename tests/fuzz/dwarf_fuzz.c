@@ -31,6 +31,7 @@ static void read_lines(const struct gpc_elf *elf)
 
 	if (gpc_dwarf_open(elf, &d, NULL) < 0)
 		return;
+	gpc_dwarf_add_shared(d, elf, NULL);
 	for (size_t i = 0; i < elf->segments.n && i < 8; i++)
 		for (uint64_t at = 0; at < 512 && at < elf->segments.at[i].memsz; at += 3)
 			look(d, elf->segments.at[i].vaddr + at);
@@ -44,8 +45,13 @@ static void read_link(const struct gpc_elf *elf, const uint8_t *data, size_t siz
 {
 	int fd = memfd_create("debug", MFD_CLOEXEC);
 	struct gpc_debuglink link;
+	struct gpc_altlink shared;
 
 	gpc_debuglink_read(elf, &link);
+	gpc_altlink_read(elf, &shared);
+	if (strnlen(shared.name, sizeof shared.name) == sizeof shared.name ||
+	    shared.build_id_len > sizeof shared.build_id)
+		abort();
 	if (strchr(link.name, '/') || strnlen(link.name, sizeof link.name) == sizeof link.name)
 		abort();
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)

@@ -6,6 +6,7 @@ matrix.py [--seconds N] [--hz N] [--root CHROOT] [--java PATH] [--modes a,b] NAM
 prints a row of a table for each NAME."""
 import argparse
 import pathlib
+import shutil
 import sys
 import tempfile
 import time
@@ -18,14 +19,16 @@ from sessions import Session, Tools
 
 def measure(program, args, name, options):
     root = pathlib.Path(args.root) if args.root else None
-    jvm = program.start(args.seconds + args.warm + 10, args.modes.split(","), *options.split(), java=args.java,
-                        root=root)
+    jvm = program.start(args.seconds + args.warm + 10, args.modes.split(","), *options.split(),
+                        java=args.java, root=root)
     time.sleep(args.warm)
     folder = pathlib.Path(tempfile.mkdtemp())
     session = Session(Tools(folder), "plugins=java", f"profiling-frequency={args.hz}",
                       f"profiling-duration={args.seconds + 60}", *args.option)
     time.sleep(args.seconds)
     rows = [r for window in session.end() for r in window if r.pid == jvm.pid]
+    if args.log:
+        shutil.copy(session.log, args.log)
     if args.dump:
         with open(args.dump, "w", encoding="utf-8") as out:
             for r in sorted(rows, key=lambda r: -r.count):
@@ -48,7 +51,8 @@ def main():
     p.add_argument("--hz", type=int, default=99)
     p.add_argument("--root")
     p.add_argument("--java")
-    p.add_argument("--dump")
+    p.add_argument("--dump", metavar="FILE", help="the stacks of the last run")
+    p.add_argument("--log", metavar="FILE", help="the profiler's log of the last run")
     p.add_argument("--option", action="append", default=[])
     p.add_argument("--modes", default="pair,recurse,lambda")
     p.add_argument("runs", nargs="+")

@@ -605,7 +605,10 @@ struct gpc_processes_api {
 enum {
 	/* The thread has not run since the sample was taken, as far as is known when
 	 * the collector is called; it is checked once more behind the answer. */
-	GPC_PULL_EXACT = 1u << 0
+	GPC_PULL_EXACT = 1u << 0,
+	/* native is right as far as it goes, but does not reach the stack's root. Without
+	 * it native is whole, or of frame pointers, which may have gone astray. */
+	GPC_PULL_NATIVE_CUT = 1u << 1
 };
 struct gpc_pull_sample {
 	uint32_t struct_size;
@@ -623,6 +626,8 @@ struct gpc_pull_sample {
 	uint32_t n_native;
 	const uint64_t *native; /* user part of the native stack, leaf first: the place
 				 * executed, then return addresses */
+	/* As the kernel has it; "" when it is not known yet, and without finish(). */
+	const char *thread_name;
 };
 
 /* Which native frames a run of the answer's frames replaces: native[native_at,
@@ -677,6 +682,10 @@ struct gpc_step_api { /* gpc.step/1 */
 	 * An error counts as not known. */
 	gpc_status (*begin)(void *self, void *tctx, const struct gpc_pull_sample *s,
 			    struct gpc_step_state *state);
+	/* [reader] Optional. Adds frames at the root end of a stack that is whole.
+	 * has_runtime 0: there are no frames of step() in it. */
+	gpc_status (*finish)(void *self, void *tctx, const struct gpc_pull_sample *s,
+			     int32_t has_runtime, struct gpc_pull_out *out);
 };
 
 struct gpc_pull_api { /* gpc.pull/1, of the host */
@@ -761,6 +770,16 @@ struct gpc_about_api {
 	/* [worker] A GPC_FACT_ as text; longer ones are refused. */
 	gpc_status (*fact)(const struct gpc_host *h, const struct gpc_target *t, uint32_t which,
 			   char *ret, uint64_t size);
+	/* [worker] Calls fn with the name of each entry of a folder, as the target sees it
+	 * and never outside its root, until it returns non-zero. */
+	gpc_status (*folder)(const struct gpc_host *h, const struct gpc_target *t, const char *path,
+			     int32_t (*fn)(void *arg, const char *name), void *arg);
+	/* [worker] As member(), of a value that is JSON: a list, an object. */
+	gpc_status (*json)(const struct gpc_host *h, const struct gpc_target *t, const char *key,
+			   const char *text);
+	/* [worker] --app-id-args-filter: arguments that one of them matches belong to the
+	 * application's name. Never NULL. */
+	const struct gpc_list *(*appid_args)(const struct gpc_host *h);
 };
 
 /* ---- gpc.profile/1: reading a profile, for sinks ------------------------ */

@@ -19,7 +19,7 @@ def start_load(bench):
 def continuous(bench, figures):
     """Windows after the first, each beside a perf record of the same length."""
     length, windows = (15, 2) if bench.quick else (60, 3)
-    agent = bench.agent("-c", "-d", str(length), "-f", "11")
+    agent = bench.agent("-c", "-d", str(length), "-f", "11", "--plugins=perf")
     ours, theirs, begin = [], [], time.monotonic()
     agent.wait_profiles(1, length + 30)
     for window in range(windows):
@@ -61,7 +61,7 @@ def cold(bench, figures):
     for _ in range(runs):
         for used, option in ((plain, "--no-flamegraph"), (page, "--flamegraph")):
             record = bench.start_perf(length)
-            agent = bench.agent("-d", str(length), "-f", "11", option)
+            agent = bench.agent("-d", str(length), "-f", "11", "--plugins=perf", option)
             used.append(rusage_s(agent.wait()))
             perf = bench.finish_perf(record)
             if perf:

@@ -83,6 +83,36 @@ static void believes_no_path(void **state)
 	changes_of_the_section("noid.debug.and.", 15, "");
 }
 
+/* Written over another section, as dwz would. */
+static void reads_where_shared_parts_are(void **state)
+{
+	static const char name[] = ".gnu_debugaltlink", text[] = "/usr/lib/debug/.dwz/x";
+	struct gpc_elf_section *s;
+	struct gpc_altlink link;
+	struct fixture f;
+
+	(void)state;
+	fixture_load(&f, "mini.so");
+	gpc_altlink_read(&f.elf, &link);
+	assert_string_equal(link.name, "");
+	s = &f.elf.sections.at[gpc_elf_section_named(&f.elf, ".gnu_debugdata") - f.elf.sections.at];
+	assert_true(s->size > 400);
+	s->name = 1;
+	memcpy(f.bytes + f.elf.sections.at[f.elf.names].offset + 1, name, sizeof name);
+	memcpy(f.bytes + s->offset, text, sizeof text);
+	gpc_altlink_read(&f.elf, &link);
+	assert_string_equal(link.name, ""); /* far more than a build-id behind it */
+	s->size = sizeof text + 20;
+	gpc_altlink_read(&f.elf, &link);
+	assert_string_equal(link.name, text);
+	assert_int_equal(link.build_id_len, 20);
+	assert_memory_equal(link.build_id, f.bytes + s->offset + sizeof text, 20);
+	s->size = sizeof text;
+	gpc_altlink_read(&f.elf, &link);
+	assert_string_equal(link.name, "");
+	fixture_deinit(&f);
+}
+
 /* .symtab of the other file, .dynsym of the first: as if it had not been stripped. */
 static void names_come_from_both(void **state)
 {
@@ -121,6 +151,7 @@ int main(void)
 		cmocka_unit_test(reads_what_a_file_says),
 		cmocka_unit_test(knows_the_debug_file),
 		cmocka_unit_test(believes_no_path),
+		cmocka_unit_test(reads_where_shared_parts_are),
 		cmocka_unit_test(names_come_from_both),
 	};
 

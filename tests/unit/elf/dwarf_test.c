@@ -94,6 +94,33 @@ static void finds_lines_and_inlined_functions(void **state)
 	}
 }
 
+/* Any file will do: nothing of this one was put elsewhere. */
+static void takes_a_shared_file(void **state)
+{
+	struct gpc_dwarf_place p[GPC_DWARF_DEPTH];
+	struct fixture f, other;
+	struct gpc_dwarf *d;
+	uint64_t at = 0;
+	size_t before, n;
+
+	(void)state;
+	fixture_load(&f, "lines5.so");
+	fixture_load(&other, "linesz.so");
+	assert_int_equal(gpc_dwarf_open(&f.elf, &d, NULL), GPC_OK);
+	before = gpc_dwarf_bytes(d);
+	assert_int_equal(gpc_dwarf_add_shared(d, &other.elf, NULL), GPC_OK);
+	assert_int_equal(gpc_dwarf_add_shared(d, &other.elf, NULL), GPC_OK);
+	assert_true(gpc_dwarf_bytes(d) > before);
+	assert_true(gpc_elf_lookup(&f.elf, "outermost", &at));
+	n = gpc_dwarf_find(d, at, p);
+	assert_true(n > 0);
+	gpc_dwarf_places_deinit(p, n);
+	gpc_dwarf_rest(d);
+	gpc_dwarf_free(d);
+	fixture_deinit(&f);
+	fixture_deinit(&other);
+}
+
 static void knows_nothing_elsewhere(void **state)
 {
 	struct gpc_dwarf_place p[GPC_DWARF_DEPTH];
@@ -145,6 +172,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_lines_and_inlined_functions),
+		cmocka_unit_test(takes_a_shared_file),
 		cmocka_unit_test(knows_nothing_elsewhere),
 		cmocka_unit_test(survives_damage),
 	};

@@ -8,6 +8,8 @@
 #include <cmocka.h>
 
 #include "names.h"
+#include "roles.h"
+#include "tell.h"
 
 static void check(const struct java_name *name, const char *wanted)
 {
@@ -78,12 +80,41 @@ static void test_stable(void **state)
 	}
 }
 
+static void test_properties(void **state)
+{
+	static const char text[] = "# spark\nspark.app.name.other=x\nspark.master=yarn\r\n"
+				   "spark.app.name=Word count\r\nlast:1";
+	char value[16];
+
+	(void)state;
+	assert_true(gpc_java_property(text, "spark.app.name", value, sizeof value));
+	assert_string_equal(value, "Word count");
+	assert_true(gpc_java_property(text, "spark.master", value, sizeof value));
+	assert_string_equal(value, "yarn");
+	assert_true(gpc_java_property(text, "last", value, sizeof value));
+	assert_string_equal(value, "1");
+	assert_false(gpc_java_property(text, "spark.app", value, sizeof value));
+	assert_false(gpc_java_property("", "x", value, sizeof value));
+	assert_true(gpc_java_property("k=0123456789abcdefgh", "k", value, sizeof value));
+	assert_string_equal(value, "0123456789abcde");
+}
+
+static void test_roles(void **state)
+{
+	(void)state;
+	assert_string_equal(gpc_java_role("GC Thread#3"), "[GC thread]");
+	assert_string_equal(gpc_java_role("C2 CompilerThre"), "[compiler thread]");
+	assert_string_equal(gpc_java_role("VM Thread"), "[VM thread]");
+	assert_null(gpc_java_role("main"));
+	assert_null(gpc_java_role(""));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_frames),
-		cmocka_unit_test(test_room),
-		cmocka_unit_test(test_stable),
+		cmocka_unit_test(test_frames), cmocka_unit_test(test_room),
+		cmocka_unit_test(test_stable), cmocka_unit_test(test_properties),
+		cmocka_unit_test(test_roles),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,6 +77,7 @@ static int tear_down(void **state)
 static ino_t found(const struct folder *f)
 {
 	char path[512];
+	struct gpc_debugfiles files;
 	autoclose int file = -1;
 	autoclose int fd = -1;
 	struct stat st;
@@ -84,7 +85,9 @@ static ino_t found(const struct folder *f)
 	join(f, "a.so", path);
 	file = open(path, O_RDONLY | O_CLOEXEC);
 	assert_true(file >= 0);
-	fd = gpc_debugfile_open(getpid(), path, file);
+	files = gpc_debugfiles_open(getpid(), path, file);
+	fd = files.own;
+	assert_int_equal(files.shared, -1);
 	return fd >= 0 && fstat(fd, &st) == 0 ? st.st_ino : 0;
 }
 

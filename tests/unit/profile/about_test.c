@@ -46,6 +46,18 @@ static void what_was_told(void **state)
 	gpc_abouts_free(a);
 }
 
+static void values_that_are_json(void **state)
+{
+	struct gpc_abouts *a = gpc_abouts_new();
+
+	(void)state;
+	assert_int_equal(gpc_abouts_json(a, 7, "list", "[{\"n\": 1}, \"x\"]"), GPC_OK);
+	assert_int_equal(gpc_abouts_json(a, 7, "bad", "[1"), GPC_E_CORRUPT);
+	assert_int_equal(gpc_abouts_json(a, 7, "bad", ""), GPC_E_CORRUPT);
+	check(a, 7, NULL, "{\"list\":[{\"n\":1},\"x\"]}");
+	gpc_abouts_free(a);
+}
+
 static bool is_even(void *ctx, uint64_t process)
 {
 	(void)ctx;
@@ -88,6 +100,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_told),
+		cmocka_unit_test(values_that_are_json),
 		cmocka_unit_test(the_gone_are_forgotten),
 		cmocka_unit_test(there_is_a_bound),
 	};

@@ -79,6 +79,37 @@ static void nothing_is_guessed(void **state)
 	assert_int_equal(s.out.n_runs, 0);
 }
 
+/* A native stack that is right but ends early: what is above it is Python's alone. */
+static void a_cut_native_stack(void **state)
+{
+	const uint64_t native[] = {0x99, 0x1500, 0x3000}, none[] = {0x99, 0x98};
+	const uint32_t groups[] = {2, 3};
+	struct scene s = {0};
+
+	(void)state;
+	join(&s, native, 3, groups, 2);
+	s.sample.flags |= GPC_PULL_NATIVE_CUT;
+	gpc_py_join(&s.target, &s.sample, &s.stack, &s.out);
+	assert_int_equal(s.out.n_runs, 2);
+	assert_int_equal(s.runs[0].native_at, 1);
+	assert_int_equal(s.runs[0].frames_n, 2);
+	assert_int_equal(s.runs[1].native_at, 3);
+	assert_int_equal(s.runs[1].native_n, 0);
+	assert_int_equal(s.runs[1].frames_at, 2);
+	assert_int_equal(s.runs[1].frames_n, 3);
+	join(&s, none, 2, groups, 2);
+	s.sample.flags |= GPC_PULL_NATIVE_CUT;
+	gpc_py_join(&s.target, &s.sample, &s.stack, &s.out);
+	assert_int_equal(s.out.n_runs, 1);
+	assert_int_equal(s.runs[0].native_at, 2);
+	assert_int_equal(s.runs[0].frames_n, 5);
+	/* More loops than groups are no cut. */
+	join(&s, native, 3, groups, 0);
+	s.sample.flags |= GPC_PULL_NATIVE_CUT;
+	gpc_py_join(&s.target, &s.sample, &s.stack, &s.out);
+	assert_int_equal(s.out.n_runs, 0);
+}
+
 /* The leaf is where it is: an address just behind the loop is not in it. */
 static void the_leaf_is_no_return_address(void **state)
 {
@@ -98,6 +129,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_loop_has_its_frames),
 		cmocka_unit_test(nothing_is_guessed),
+		cmocka_unit_test(a_cut_native_stack),
 		cmocka_unit_test(the_leaf_is_no_return_address),
 	};
 

@@ -4,8 +4,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -294,6 +296,58 @@ static void test_goes_on_where_the_collector_knows(void **state)
 	assert_int_equal(stats(w).failed, 0);
 }
 
+static gpc_status finish_stack(void *self, void *tctx, const struct gpc_pull_sample *s,
+			       int32_t has_runtime, struct gpc_pull_out *out)
+{
+	struct world *w = tctx;
+
+	(void)self;
+	w->seen = *s;
+	snprintf(w->name, sizeof w->name, "%s", s->thread_name);
+	if (w->n)
+		out->frames[out->n++] = FRAME(has_runtime ? 700 : 701);
+	return w->answer;
+}
+
+/* Frames at the root end, also of a stack that is all native; and the name that the
+ * thread has by now. */
+static void test_finish(void **state)
+{
+	struct world *w = *state;
+	char name[16] = "";
+
+	assert_int_equal(prctl(PR_GET_NAME, name), 0);
+	w->step.finish = finish_stack;
+	add(w, false, true);
+	gpc_pulls_claim(w->pulls, w, 7, 0x1000, 0x1100);
+	w->memory[3] = 0x8001;
+	memcpy(w->copy, w->memory, sizeof w->copy);
+	make_sample(w, gpc_now_ns(), (uint32_t)getpid(), 0x1004, 0);
+	assert_true(pull_made(w));
+	assert_int_equal(w->ret.n, 3);
+	assert_int_equal(w->ret.frames[2], FRAME(700));
+	assert_string_equal(w->name, "");
+	gpc_pulls_chores(w->pulls);
+	make_sample(w, gpc_now_ns(), (uint32_t)getpid(), 0x8004, 0);
+	assert_true(pull_made(w));
+	assert_int_equal(w->ret.n, 2);
+	assert_int_equal(w->ret.frames[0], 0x8004);
+	assert_int_equal(w->ret.frames[1], FRAME(701));
+	assert_string_equal(w->name, name);
+	assert_int_equal(w->seen.ns_tid, getpid());
+	/* It is called something else; that is not known yet. */
+	gpc_pulls_new_thread(w->pulls, PID, getpid());
+	assert_true(pull_made(w));
+	assert_string_equal(w->name, "");
+	/* Nothing added, or an error: the native stack stays. */
+	w->n = 0;
+	assert_false(pull_made(w));
+	w->n = 1;
+	w->answer = GPC_E_CORRUPT;
+	assert_false(pull_made(w));
+	assert_int_equal(stats(w).failed, 0);
+}
+
 static void test_steps_that_do_not_go_up(void **state)
 {
 	struct world *w = *state;
@@ -464,6 +518,7 @@ int main(void)
 		world_test(test_thread_numbers_inside),
 		world_test(test_steps_alternate),
 		world_test(test_goes_on_where_the_collector_knows),
+		world_test(test_finish),
 		world_test(test_steps_that_do_not_go_up),
 		world_test(test_without_claimed_code_the_native_stack_stays),
 		world_test(test_claims_from_attach),

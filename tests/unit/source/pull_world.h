@@ -36,6 +36,7 @@ struct world {
 	unsigned calls, given_up, has_run;
 	bool is_still, waits;
 	uint64_t next_sp;
+	char name[16];
 	int gate[2];
 };
 

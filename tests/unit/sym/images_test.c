@@ -198,12 +198,13 @@ static void takes_a_debug_file(void **state)
 	struct gpc_symbol before;
 
 	(void)state;
-	gpc_images_offer_debug(images, 99, fixture("lib.debug"));
+	gpc_images_offer_debug(images, 99, GPC_DEBUG_OWN, fixture("lib.debug"));
 	expect(images, image, local, NULL);
 	assert_int_equal(gpc_images_symbol(images, image, exported, &before), GPC_OK);
 	assert_int_equal(stats_of(images).files, 1);
-	gpc_images_offer_debug(images, image, fixture("lib.debug"));
-	gpc_images_offer_debug(images, image, fixture("noid.debug")); /* one is enough */
+	gpc_images_offer_debug(images, image, GPC_DEBUG_OWN, fixture("lib.debug"));
+	gpc_images_offer_debug(images, image, GPC_DEBUG_OWN,
+			       fixture("noid.debug")); /* one is enough */
 	assert_int_equal(stats_of(images).files, 2);
 	expect(images, image, local, "local_function");
 	expect(images, image, exported, "exported_function");

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which package a file of a target belongs to, and which version of it is
+ * installed: "PyYAML==6.0", "standard-library==3.11.2". A folder with packages is
+ * read by the worker after a reader has met a file in it; readers only look up. */
+#ifndef GPC_PYTHON_PACKAGES_H
+#define GPC_PYTHON_PACKAGES_H
+
+#include <stdbool.h>
+
+#include <gpc/plugin.h>
+
+#define PY_PACKAGE_MAX 160
+
+struct py_packages;
+
+/* version: of the interpreter, "" unknown; copied. NULL: no memory. */
+struct py_packages *gpc_py_packages_new(const char *version);
+void gpc_py_packages_free(struct py_packages *p); /* NULL is fine */
+
+/* [reader] "": of none. False: that is not known yet. */
+bool gpc_py_packages_find(struct py_packages *p, const char *file, char ret[PY_PACKAGE_MAX]);
+/* [worker] Reads the folders that were met since. */
+void gpc_py_packages_read(struct py_packages *p, const struct gpc_host *h,
+			  const struct gpc_target *t);
+
+#endif
