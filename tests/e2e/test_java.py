@@ -92,7 +92,7 @@ class Seen:
                           f"profiling-duration={LONGEST + 60}")
         try:
             # Begins while it is looked at, and ends by itself.
-            late = self.program.start(4, ["pair", "lambda"], cwd=self.home)
+            late = self.program.start(8, ["pair", "lambda"], cwd=self.home)
             self.wait()
             late.wait(LONGEST)
             self.alive = {n: j.poll() is None for n, j in self.jvms.items()}
@@ -109,7 +109,7 @@ class Seen:
         begin = {n: cpu_seconds(j.pid) for n, j in self.jvms.items()}
         until = time.monotonic() + LONGEST
         while time.monotonic() < until and any(
-                cpu_seconds(j.pid) - begin[n] < NEEDED for n, j in self.jvms.items()):
+                cpu_seconds(self.jvms[n].pid) - begin[n] < NEEDED for n in TIERS):
             time.sleep(0.2)
 
     def caught(self):
@@ -251,7 +251,7 @@ def test_what_is_no_hotspot_says_so(seen, library):
 def test_a_jvm_that_starts_and_ends_meanwhile(seen):
     v = Verdict(seen.late)
     print(v)
-    assert v.java > 30 and v.whole >= 0.99 * v.java and v.wrong < 0.001 * v.java + 1, v
+    assert v.java > 10 and v.whole >= 0.99 * v.java and v.wrong < 0.001 * v.java + 1, v
 
 
 def test_the_jvms_own_threads_show_their_role(seen):
