@@ -77,7 +77,9 @@ static void unwind_native(struct call *c)
 	n = found->n;
 	if (n && found->frames[n - 1] == GPC_RAW_CUT) {
 		n--;
-		c->sample.flags |= GPC_PULL_NATIVE_CUT;
+		/* Frame pointers that end early may have gone astray. */
+		if (!c->native_unwind.native.is_chain)
+			c->sample.flags |= GPC_PULL_NATIVE_CUT;
 	}
 	for (uint32_t i = 0; i < n; i++)
 		c->native[i] = found->frames[i] + (i > 0);
@@ -524,11 +526,13 @@ bool gpc_pulls_pull(void *pulls, uint32_t cpu, const void *record, size_t n,
 		__atomic_sub_fetch(&c.p->inside, 1, __ATOMIC_ACQ_REL);
 		return false;
 	}
-	if (!__atomic_load_n(&c.t->is_given_up, __ATOMIC_ACQUIRE)) {
+	if (!__atomic_load_n(&c.t->is_given_up, __ATOMIC_ACQUIRE) &&
+	    !__atomic_load_n(&c.t->hanging, __ATOMIC_ACQUIRE)) {
 		GPC_PULL_ADD(c.p, asked, 1);
 		has_frames = answer(&c, cpu, format);
 		gpc_pull_native_end(&c.native_unwind);
 	}
+	gpc_puller_is_back(c.t, ret);
 	gpc_names_put(c.names);
 	gpc_puller_put(c.t);
 	__atomic_sub_fetch(&c.p->inside, 1, __ATOMIC_ACQ_REL);

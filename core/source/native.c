@@ -184,7 +184,8 @@ enum gpc_native_answer gpc_native_unwind(struct gpc_native *n, const struct gpc_
 	if (mode == GPC_UNWIND_SMART && (!mine.is_complete || longest_chain(s) > mine.n))
 		take_chain(&l, s, &chain);
 	n->stats.unwind_ns += gpc_now_ns() - begin;
-	n->stats.chains += is_better(&chain, &mine);
-	end(n, is_better(&chain, &mine) ? &chain : &mine, ret);
+	n->is_chain = is_better(&chain, &mine);
+	n->stats.chains += n->is_chain;
+	end(n, n->is_chain ? &chain : &mine, ret);
 	return GPC_NATIVE_DONE;
 }

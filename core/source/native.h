@@ -32,6 +32,7 @@ struct gpc_native_stats {           /* since the beginning */
 struct gpc_native {
 	struct gpc_unwind_tables *tables; /* borrowed */
 	struct gpc_native_stats stats;
+	bool is_chain; /* the last answer is of frame pointers */
 	/* Tables in use since gpc_native_rest. */
 	struct {
 		uint32_t image; /* 0: none */

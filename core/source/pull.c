@@ -12,6 +12,7 @@
 #include "source/pull_impl.h"
 
 #define RANGES_MAX 1024
+#define HANGS_NS   GPC_SECOND_NS /* longer waits are none */
 #define LEAVE_NS   GPC_SECOND_NS /* then a reader counts as hanging */
 
 gpc_status gpc_pulls_new(struct gpc_mem *mem, struct gpc_log *log, struct gpc_pulls **ret,
@@ -42,6 +43,7 @@ void gpc_puller_put(struct gpc_puller *t)
 	vec_deinit(&t->ranges);
 	gpc_u64map_deinit(&t->tids);
 	vec_deinit(&t->threads);
+	vec_deinit(&t->hung);
 	vec_deinit(&t->unknown_tids);
 	gpc_pull_code_put(t->code);
 	pthread_mutex_destroy(&t->lock);
@@ -218,13 +220,39 @@ void gpc_puller_give_up(struct gpc_puller *t, const char *why)
 		t->c.given_up(t->c.ctx, t->target, why);
 }
 
+/* A process that is about to change its mappings lets readers wait, on a busy machine
+ * for long: so it is left alone until they are back, for ever only if they are not
+ * back soon. */
 void gpc_pulls_hangs(void *pulls, const struct gpc_pulled *ret)
 {
 	/* The reader that hangs has a reference. */
 	struct gpc_puller *t = __atomic_load_n(&ret->asked, __ATOMIC_ACQUIRE);
 
 	(void)pulls;
-	if (t)
+	if (!t)
+		return;
+	autolock(&t->lock);
+	if (!vec_push(&t->hung, ret))
+		return;
+	__atomic_store_n(&t->hangs_since_ns, gpc_now_ns(), __ATOMIC_RELEASE);
+	__atomic_store_n(&t->hanging, (uint32_t)t->hung.n, __ATOMIC_RELEASE);
+}
+
+void gpc_puller_is_back(struct gpc_puller *t, const struct gpc_pulled *ret)
+{
+	if (!__atomic_load_n(&t->hanging, __ATOMIC_ACQUIRE))
+		return;
+	autolock(&t->lock);
+	for (size_t i = 0; i < t->hung.n; i++)
+		if (t->hung.at[i] == ret)
+			t->hung.at[i--] = t->hung.at[--t->hung.n];
+	__atomic_store_n(&t->hanging, (uint32_t)t->hung.n, __ATOMIC_RELEASE);
+}
+
+static void check_hanging(struct gpc_puller *t)
+{
+	if (__atomic_load_n(&t->hanging, __ATOMIC_ACQUIRE) &&
+	    gpc_now_ns() - __atomic_load_n(&t->hangs_since_ns, __ATOMIC_ACQUIRE) > HANGS_NS)
 		gpc_puller_give_up(t, "reading its memory hangs: left alone from now on");
 }
 
@@ -330,6 +358,7 @@ void gpc_pulls_chores(struct gpc_pulls *p)
 	pthread_mutex_unlock(&p->lock);
 	for (size_t i = 0; i < all.n; i++) {
 		gpc_puller_chores(all.at[i]);
+		check_hanging(all.at[i]);
 		gpc_puller_put(all.at[i]);
 	}
 	vec_deinit(&all);

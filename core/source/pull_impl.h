@@ -42,6 +42,8 @@ struct gpc_puller {
 	int32_t pid;
 	bool is_same_ns;                   /* thread numbers in its pid namespace are ours */
 	bool is_given_up;                  /* atomic */
+	uint32_t hanging;                  /* atomic: readers that hang in it */
+	uint64_t hangs_since_ns;           /* atomic: when the latest one was given up */
 	uint32_t slow;                     /* atomic: slow answers in a row */
 	struct gpc_puller *next;           /* of the same pid */
 	pthread_mutex_t lock;              /* covers what follows */
@@ -49,7 +51,8 @@ struct gpc_puller {
 	struct gpc_u64map tids;            /* tid -> its place in threads */
 	vec(struct gpc_pull_thread) threads;
 	vec(int32_t) unknown_tids;
-	struct gpc_pull_code *code; /* NULL: not known yet */
+	vec(const struct gpc_pulled *) hung; /* of the readers that hang */
+	struct gpc_pull_code *code;          /* NULL: not known yet */
 };
 
 /* What readers of one CPU have used of it in this second. */
@@ -95,6 +98,9 @@ bool gpc_pull_native_up(struct gpc_pull_native *n, struct gpc_unwind_regs *regs,
 	__atomic_add_fetch(&(p)->stats.member, (value), __ATOMIC_RELAXED)
 
 void gpc_puller_put(struct gpc_puller *t);
+
+/* [reader] Back from it: it may have counted as hanging. */
+void gpc_puller_is_back(struct gpc_puller *t, const struct gpc_pulled *ret);
 
 /* ---- pull_names.c ------------------------------------------------------------- */
 

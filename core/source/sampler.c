@@ -290,24 +290,11 @@ bool gpc_sampler_has_sideband(const struct gpc_sampler *s)
 
 /* ---- streams --------------------------------------------------------------- */
 
-static gpc_status open_one(struct gpc_sampler *s, const struct gpc_perf_request *wanted,
-			   uint32_t *ret_ring, struct gpc_err *err)
-{
-	struct gpc_perf_request req = *wanted;
-
-	req.samples = true;
-	gpc_sampler_ask_user_state(s, &req);
-	req.sideband = req.inherit = s->config.n_pids > 0;
-	gpc_try(gpc_perf_probe(&req, err));
-	autolock(&s->lock);
-	return gpc_reader_open(s->reader, &req, s->config.pids, s->config.n_pids, ret_ring, err);
-}
-
+/* Locked. */
 static gpc_status add_stream(struct gpc_sampler *s, uint32_t ring, enum gpc_unwind_mode unwind,
 			     uint32_t *ret, struct gpc_err *err)
 {
 	struct gpc_stream st = {.ring = ring, .is_open = true, .unwind = unwind};
-	autolock(&s->lock);
 
 	if (gpc_stacks_new(s->config.stack_bytes, &st.now, err) < 0 ||
 	    gpc_stacks_new(s->config.stack_bytes, &st.aside, err) < 0 ||
@@ -321,6 +308,22 @@ static gpc_status add_stream(struct gpc_sampler *s, uint32_t ring, enum gpc_unwi
 	return GPC_OK;
 }
 
+/* Nothing is drained until the stream is known: its first samples count. */
+static gpc_status open_one(struct gpc_sampler *s, const struct gpc_perf_request *wanted,
+			   uint32_t *ret_stream, struct gpc_err *err)
+{
+	struct gpc_perf_request req = *wanted;
+	uint32_t ring = 0;
+
+	req.samples = true;
+	gpc_sampler_ask_user_state(s, &req);
+	req.sideband = req.inherit = s->config.n_pids > 0;
+	gpc_try(gpc_perf_probe(&req, err));
+	autolock(&s->lock);
+	gpc_try(gpc_reader_open(s->reader, &req, s->config.pids, s->config.n_pids, &ring, err));
+	return add_stream(s, ring, wanted->unwind, ret_stream, err);
+}
+
 gpc_status gpc_sampler_open(struct gpc_sampler *s, const struct gpc_perf_request *candidates,
 			    uint32_t n, uint32_t *ret_stream, uint32_t *ret_index,
 			    struct gpc_err *err)
@@ -328,10 +331,8 @@ gpc_status gpc_sampler_open(struct gpc_sampler *s, const struct gpc_perf_request
 	gpc_status st = gpc_err_set(err, GPC_E_CONFIG, "no event was asked for");
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t ring = 0;
-
-		st = open_one(s, &candidates[i], &ring, err);
-		if (st == GPC_E_GONE)
+		st = open_one(s, &candidates[i], ret_stream, err);
+		if (st == GPC_E_GONE || st == GPC_E_NOMEM)
 			return st; /* whom to measure: no other event helps */
 		if (st < 0) {
 			gpc_debug(s->log, "source", "%s", err ? err->text : "");
@@ -339,7 +340,7 @@ gpc_status gpc_sampler_open(struct gpc_sampler *s, const struct gpc_perf_request
 		}
 		*ret_index = i;
 		gpc_sampler_set_unwind(s, candidates[i].unwind);
-		return add_stream(s, ring, candidates[i].unwind, ret_stream, err);
+		return GPC_OK;
 	}
 	return st;
 }

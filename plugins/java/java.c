@@ -10,11 +10,12 @@
 #include "tell.h"
 #include "walk.h"
 
-#define EM_X86_64_  62
-#define STACK_BYTES 1024 /* copied with each sample; what is beyond is read */
-#define RETRY_NS    UINT64_C(50000000)
-#define RETRIES_MAX 600
-#define TELLS_MAX   40
+#define EM_X86_64_   62
+#define STACK_BYTES  1024 /* copied with each sample; what is beyond is read */
+#define RETRY_NS     UINT64_C(50000000)
+#define RETRIES_MAX  600
+#define TELLS_MAX    40
+#define LAYOUT_TRIES 20
 
 enum { TOKEN_RETRY = 1 };
 
@@ -28,6 +29,7 @@ struct java {
 struct jvm {
 	struct vm vm;
 	uint32_t tries;
+	bool has_layout;
 	bool is_ready; /* its code is claimed */
 	bool is_told;  /* the core knows what it is */
 };
@@ -125,8 +127,13 @@ static struct jvm *new_jvm(struct java *j, const struct gpc_target *t)
 static gpc_status get_ready(struct java *j, struct jvm *jvm)
 {
 	struct vm *vm = &jvm->vm;
+	char why[128];
 	gpc_status st;
 
+	/* The tables are not there while libjvm.so is still being loaded. */
+	if (!jvm->has_layout && gpc_java_layout_read(&vm->mem, &vm->layout, why, sizeof why) < 0)
+		return jvm->tries < LAYOUT_TRIES ? GPC_E_BUSY : skip(j, vm->mem.target, why);
+	jvm->has_layout = true;
 	/* Stubs are made when all heaps are there. */
 	if (vm->layout.at[S_CALL_STUB_RETURN] &&
 	    (!gpc_java_read_u64(&vm->mem, vm->layout.at[S_CALL_STUB_RETURN],
@@ -153,21 +160,15 @@ static gpc_status java_attach(void *self, const struct gpc_target *t, void **tct
 {
 	struct java *j = self;
 	struct jvm *vm;
-	char why[128];
 	gpc_status st;
 
 	if (maps_file(t, "libj9vm"))
-		return skip(j, t, "OpenJ9 is not supported");
+		return skip(j, t, "profiling this JVM is not supported: OpenJ9");
 	if (t->machine != EM_X86_64_)
 		return skip(j, t, "JVMs are read on x86-64 only");
 	vm = new_jvm(j, t);
 	if (!vm)
 		return GPC_E_NOMEM;
-	st = gpc_java_layout_read(&vm->vm.mem, &vm->vm.layout, why, sizeof why);
-	if (st < 0) {
-		free_jvm(vm);
-		return skip(j, t, why);
-	}
 	st = get_ready(j, vm);
 	if (st == GPC_E_BUSY || (st == GPC_OK && !vm->is_told))
 		st = j->host->set_timer(j->host, t, RETRY_NS, TOKEN_RETRY);
@@ -198,7 +199,7 @@ static gpc_status java_ready(void *self, void *tctx, const struct gpc_ready *r,
 	if ((st == GPC_E_BUSY || (st == GPC_OK && !vm->is_told)) && ++vm->tries < RETRIES_MAX)
 		return GPC_OK;
 	j->host->set_timer(j->host, vm->vm.mem.target, 0, r->token);
-	if (st < 0)
+	if (st < 0 && st != GPC_E_SKIPPED)
 		gpc_host_reportf(j->host, vm->vm.mem.target, st, "its code cache cannot be read");
 	return GPC_OK;
 }

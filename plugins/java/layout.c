@@ -399,7 +399,8 @@ gpc_status gpc_java_layout_read(const struct jmem *m, struct layout *ret, char *
 	ret->has_line_numbers = 1;
 	ret->entry_wrapper = -6; /* cpu/x86/frame_x86.hpp, Linux */
 	if (!read_tables(m, ret)) {
-		snprintf(why, room, "its tables of structures cannot be read");
+		snprintf(why, room,
+			 "profiling this JVM is not supported: it has no tables of structures");
 		return GPC_E_UNSUPPORTED;
 	}
 	set_version(ret, read_major(m, ret));

@@ -6,7 +6,10 @@ static bool is_loop(const struct py_target *t, const struct gpc_pull_sample *s, 
 	/* A return address may be the first one after the function. */
 	uint64_t at = s->native[i] - (i > 0);
 
-	return at >= t->runtime.eval && at < t->runtime.eval_end;
+	for (unsigned k = 0; k < t->runtime.n_loop; k++)
+		if (at >= t->runtime.loop[k].start && at < t->runtime.loop[k].end)
+			return true;
+	return false;
 }
 
 static uint32_t count_loops(const struct py_target *t, const struct gpc_pull_sample *s)
@@ -36,7 +39,7 @@ void gpc_py_join(const struct py_target *t, const struct gpc_pull_sample *s,
 {
 	uint32_t loops = count_loops(t, s), from = 0, n = 0;
 
-	if (!(s->flags & GPC_PULL_EXACT) || !t->runtime.eval_end || loops >= out->room_runs ||
+	if (!(s->flags & GPC_PULL_EXACT) || !t->runtime.n_loop || loops >= out->room_runs ||
 	    !is_proven(s, stack, loops))
 		return;
 	for (uint32_t i = 0; i < s->n_native; i++) {

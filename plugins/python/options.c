@@ -36,6 +36,6 @@ const struct gpc_option gpc_py_options[] = {
 	 .help = "Accepted for compatibility."},
 	{OPT("pyspy-process", GPC_OPT_LIST, pids), .metavar = "PIDS",
 	 .dest = "python_pyspy_process",
-	 .help = "Processes that are looked at in any case, whatever their files are called."},
+	 .help = "Accepted for compatibility: all processes are looked at."},
 	{0},
 };

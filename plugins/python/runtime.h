@@ -8,16 +8,23 @@
 #include "layout.h"
 #include "memory.h"
 
+/* Compilers put what they take for seldom run elsewhere: two parts, or more. */
+#define PY_LOOP_MAX 4
+struct py_code_range {
+	uint64_t start, end;
+};
+
 struct py_runtime {
 	char module[256]; /* glob of the mapped file; "" is the executable */
 	char path[512];   /* of that file, as the target sees it */
 	char version[32]; /* "3.11.2"; "" not known */
 	struct py_layout layout;
-	uint64_t list;           /* address of the head of the list of interpreters */
-	uint64_t runtime;        /* _PyRuntime; 0: the version has none */
-	uint64_t current;        /* to 3.6: _PyThreadState_Current; 0: not known */
-	uint64_t code_type;      /* PyCode_Type; 0: not known */
-	uint64_t eval, eval_end; /* the interpreter's loop; 0: not known */
+	uint64_t list;      /* address of the head of the list of interpreters */
+	uint64_t runtime;   /* _PyRuntime; 0: the version has none */
+	uint64_t current;   /* to 3.6: _PyThreadState_Current; 0: not known */
+	uint64_t code_type; /* PyCode_Type; 0: not known */
+	struct py_code_range loop[PY_LOOP_MAX]; /* the interpreter's loop */
+	unsigned n_loop;                        /* 0: not known */
 };
 
 /* 0: no; 1 to 100: how sure. Looks at names only. */

@@ -6,6 +6,7 @@ import os
 import pathlib
 import platform
 import re
+import subprocess
 import time
 
 import pytest
@@ -20,12 +21,40 @@ pytestmark = [
     pytest.mark.skipif(not java_home(), reason="needs openjdk-17-jdk-headless"),
 ]
 
-HZ, WARM = 997, 3
-NEEDED, LONGEST = 1.7, 60  # seconds of CPU that each JVM is to use; of waiting for that
+HZ, WARM = 499, 3
+NEEDED, LONGEST = 4.5, 90  # seconds of CPU that each JVM is to use; of waiting for that
 SPLIT = ["pair", "pair", "pair", "recurse", "lambda"]
 TIERS = {"default": [], "interpreter": ["-Xint"], "c1": ["-XX:TieredStopAtLevel=1"],
          "no-fp": ["-XX:-PreserveFramePointer"]}
 UNTOUCHABLE = ["-XX:+DisableAttachMechanism"]
+
+
+# Libraries that are no HotSpot, and what is said of whoever maps them.
+PRETENDERS = {"libj9vm29.so": "profiling this JVM is not supported: OpenJ9",
+              "libjvm.so": "profiling this JVM is not supported: it has no tables of structures"}
+PRETEND = """
+#include <unistd.h>
+int library(void);
+int main(void)
+{
+	for (volatile long i = library();; i++)
+		if (i % 10000000 == 0)
+			usleep(50000);
+}
+"""
+
+
+def pretend(folder, library):
+    """A program that maps a file of this name."""
+    place = folder / f"of-{library}"
+    place.mkdir()
+    (place / "library.c").write_text("int library(void) { return 1; }")
+    (place / "main.c").write_text(PRETEND)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", place / library, place / "library.c"],
+                   check=True)
+    subprocess.run(["gcc", "-O1", "-o", place / "main", place / "main.c", place / library,
+                    f"-Wl,-rpath,{place}"], check=True)
+    return subprocess.Popen([place / "main"])
 
 
 def cpu_seconds(pid):
@@ -40,20 +69,37 @@ class Seen:
         self.program = Program(folder, java_home())
         self.home = folder / "home"
         self.home.mkdir()
+        self.pretenders = {name: pretend(folder, name) for name in PRETENDERS}
+        try:
+            self.measure(Tools(folder))
+        except BaseException:
+            self.end()
+            raise
+
+    def end(self):
+        self.program.end()
+        for process in self.pretenders.values():
+            process.kill()
+            process.wait()
+
+    def measure(self, tools):
         self.jvms = {name: self.start(SPLIT, options) for name, options in TIERS.items()}
         self.jvms["native"] = self.start(["files", "jni", "garbage"], UNTOUCHABLE)
         time.sleep(WARM)
         self.signals = self.caught()
         self.traces = self.files()
-        tools = Tools(folder)
-        self.session = Session(tools, "plugins=java", f"profiling-frequency={HZ}",
-                               f"profiling-duration={LONGEST + 60}")
+        session = Session(tools, "plugins=java", f"profiling-frequency={HZ}",
+                          f"profiling-duration={LONGEST + 60}")
         try:
+            # Begins while it is looked at, and ends by itself.
+            late = self.program.start(8, ["pair", "lambda"], cwd=self.home)
             self.wait()
+            late.wait(LONGEST)
             self.alive = {n: j.poll() is None for n, j in self.jvms.items()}
-            self.rows = [r for window in self.session.end() for r in window]
+            self.rows = [r for window in session.end() for r in window]
+            self.late = [r for r in self.rows if r.pid == late.pid]
         finally:
-            self.session.kill()
+            session.kill()
 
     def start(self, modes, options):
         return self.program.start(2 * LONGEST, modes, *options, cwd=self.home)
@@ -63,7 +109,7 @@ class Seen:
         begin = {n: cpu_seconds(j.pid) for n, j in self.jvms.items()}
         until = time.monotonic() + LONGEST
         while time.monotonic() < until and any(
-                cpu_seconds(j.pid) - begin[n] < NEEDED for n, j in self.jvms.items()):
+                cpu_seconds(self.jvms[n].pid) - begin[n] < NEEDED for n in TIERS):
             time.sleep(0.2)
 
     def caught(self):
@@ -83,7 +129,7 @@ class Seen:
 def seen(tmp_path_factory):
     s = Seen(tmp_path_factory.mktemp("java"))
     yield s
-    s.program.end()
+    s.end()
 
 
 def frames_of(rows):
@@ -193,6 +239,19 @@ def test_application_and_metadata(seen, place):
     # The name of a thread is not known at its first sample.
     named = [f for f in java if re.fullmatch(r"\[(pair|recurse|lambda) tid=\d+\]", f[4])]
     assert named, java[:3]
+
+
+@pytest.mark.parametrize("library", PRETENDERS)
+def test_what_is_no_hotspot_says_so(seen, library):
+    rows = [r for r in seen.rows if r.pid == seen.pretenders[library].pid]
+    assert rows and all(r.frames[0] == f"[Profiling skipped: {PRETENDERS[library]}]" for r in rows)
+    assert any(r.frames[-1] == "main" for r in rows)
+
+
+def test_a_jvm_that_starts_and_ends_meanwhile(seen):
+    v = Verdict(seen.late)
+    print(v)
+    assert v.java > 10 and v.whole >= 0.99 * v.java and v.wrong < 0.001 * v.java + 1, v
 
 
 def test_the_jvms_own_threads_show_their_role(seen):

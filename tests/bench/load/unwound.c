@@ -30,10 +30,11 @@ static void need_file(void *ctx, uint32_t image, const struct gpc_process *p,
 	gpc_opener_file(u->opener, image, p, area);
 }
 
-static void take_perf_map(void *ctx, uint64_t process, int fd)
+static void take_map(void *ctx, uint64_t process, enum gpc_jit_file what, int fd)
 {
 	(void)ctx;
 	(void)process;
+	(void)what;
 	close(fd);
 }
 
@@ -88,7 +89,7 @@ static void set_up(struct unwound *u)
 
 	if (gpc_images_new(&limits, NULL, &u->images, &err) < 0 ||
 	    gpc_table_new("/proc", u->images, &needs, NULL, &u->table, &err) < 0 ||
-	    gpc_opener_new(u->images, take_perf_map, u, NULL, &u->opener, &err) < 0 ||
+	    gpc_opener_new(u->images, take_map, u, NULL, &u->opener, &err) < 0 ||
 	    gpc_unwind_tables_new(u->images, 64u << 20, NULL, &u->native.tables, &err) < 0 ||
 	    gpc_reader_new(NULL, &u->reader, &err) < 0) {
 		fprintf(stderr, "unwound: %s\n", err.text);

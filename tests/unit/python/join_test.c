@@ -11,6 +11,7 @@
 
 #define LOOP 0x1000
 #define END  0x2000
+#define COLD 0x9000
 
 struct scene {
 	struct py_target target;
@@ -26,8 +27,9 @@ static void join(struct scene *s, const uint64_t *native, uint32_t n_native, con
 {
 	uint32_t end = 0;
 
-	s->target.runtime.eval = LOOP;
-	s->target.runtime.eval_end = END;
+	s->target.runtime.loop[0] = (struct py_code_range){LOOP, END};
+	s->target.runtime.loop[1] = (struct py_code_range){COLD, COLD + 0x100};
+	s->target.runtime.n_loop = 2;
 	s->sample.flags = GPC_PULL_EXACT;
 	s->sample.native = native;
 	s->sample.n_native = n_native;
@@ -40,7 +42,7 @@ static void join(struct scene *s, const uint64_t *native, uint32_t n_native, con
 
 static void each_loop_has_its_frames(void **state)
 {
-	const uint64_t native[] = {0x99, 0x1500, 0x3000, 0x2000, 0x4000};
+	const uint64_t native[] = {0x99, COLD + 1, 0x3000, 0x2000, 0x4000};
 	const uint32_t groups[] = {2, 3};
 	struct scene s = {0};
 
@@ -74,7 +76,7 @@ static void nothing_is_guessed(void **state)
 	gpc_py_join(&s.target, &s.sample, &s.stack, &s.out);
 	assert_int_equal(s.out.n_runs, 0);
 	s.stack.has_open_group = false;
-	s.target.runtime.eval = s.target.runtime.eval_end = 0;
+	s.target.runtime.n_loop = 0;
 	gpc_py_join(&s.target, &s.sample, &s.stack, &s.out);
 	assert_int_equal(s.out.n_runs, 0);
 }

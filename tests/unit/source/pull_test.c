@@ -410,28 +410,67 @@ static void *pull_once(void *arg)
 	return NULL;
 }
 
+/* A reader in another thread that hangs until it is let go. */
+static void hang(struct world *w, pthread_t *thread)
+{
+	w->waits = true;
+	add(w, true, false);
+	assert_int_equal(pthread_create(thread, NULL, pull_once, w), 0);
+	while (!__atomic_load_n(&w->ret.asked, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	usleep(10000);
+	gpc_pulls_hangs(w->pulls, &w->ret);
+	gpc_pulls_chores(w->pulls);
+}
+
+static void let_go(struct world *w, pthread_t thread)
+{
+	assert_int_equal(write(w->gate[1], "x", 1), 1);
+	pthread_join(thread, NULL);
+}
+
 static void test_one_that_hangs(void **state)
 {
 	struct world *w = *state;
 	pthread_t thread;
 
-	w->waits = true;
-	add(w, true, false);
-	assert_int_equal(pthread_create(&thread, NULL, pull_once, w), 0);
-	while (!__atomic_load_n(&w->ret.asked, __ATOMIC_ACQUIRE))
-		usleep(1000);
-	usleep(10000);
-	gpc_pulls_hangs(w->pulls, &w->ret);
-	gpc_pulls_hangs(w->pulls, &w->ret);
+	hang(w, &thread);
+	assert_int_equal(w->given_up, 0);
+	usleep(1100000);
+	gpc_pulls_chores(w->pulls);
+	gpc_pulls_chores(w->pulls);
 	assert_int_equal(w->given_up, 1);
 	assert_true(gpc_pulls_has_stuck(w->pulls));
 	assert_false(gpc_pulls_remove(w->pulls, w, 7));
 	assert_int_equal(gpc_pulls_count(w->pulls), 0);
 	/* What it may come back to stays. */
 	assert_false(gpc_pulls_free(w->pulls));
-	assert_int_equal(write(w->gate[1], "x", 1), 1);
-	pthread_join(thread, NULL);
+	let_go(w, thread);
 	assert_false(gpc_pulls_has_stuck(w->pulls));
+}
+
+/* It waited for a lock of the process; meanwhile that was left alone. */
+static void test_one_that_comes_back(void **state)
+{
+	struct world *w = *state, *other = calloc(1, sizeof *other);
+	pthread_t thread;
+
+	assert_non_null(other);
+	hang(w, &thread);
+	other->format = w->format;
+	make_sample(other, gpc_now_ns(), PID, 0x1001, 0);
+	assert_false(gpc_pulls_pull(w->pulls, 1, other->record.words, other->record.n,
+				    &other->format, &other->ret));
+	assert_int_equal(stats(w).asked, 1);
+	let_go(w, thread);
+	usleep(1100000);
+	gpc_pulls_chores(w->pulls);
+	assert_int_equal(w->given_up, 0);
+	assert_int_equal(write(w->gate[1], "x", 1), 1); /* this one is not to wait */
+	assert_true(gpc_pulls_pull(w->pulls, 1, other->record.words, other->record.n,
+				   &other->format, &other->ret));
+	assert_int_equal(stats(w).asked, 2);
+	free(other);
 }
 
 struct puller {
@@ -523,6 +562,7 @@ int main(void)
 		world_test(test_without_claimed_code_the_native_stack_stays),
 		world_test(test_claims_from_attach),
 		world_test(test_one_that_hangs),
+		world_test(test_one_that_comes_back),
 		world_test(test_come_and_go_while_readers_read),
 	};
 
