@@ -37,7 +37,7 @@ void gpc_instance_report(struct gpc_instance *i, const struct gpc_target *t, gpc
 	bool is_first;
 
 	/* Until it is started, what it reports becomes why it did not start. */
-	if (!t && !i->is_started)
+	if (!t && !__atomic_load_n(&i->is_started, __ATOMIC_ACQUIRE))
 		level = GPC_DEBUG;
 	pthread_mutex_lock(&i->lock);
 	is_first = gpc_reports_add(&i->reports, t ? t->id : 0, t ? t->pid : 0, code,

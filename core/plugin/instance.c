@@ -81,7 +81,7 @@ gpc_status gpc_instance_start(struct gpc_instance *i, const struct gpc_session *
 		st = collector(i)->start(i->self, session);
 	if (st < 0)
 		return failed(i, st, "could not be started", err);
-	i->is_started = true;
+	__atomic_store_n(&i->is_started, true, __ATOMIC_RELEASE);
 	return GPC_OK;
 }
 

@@ -297,12 +297,20 @@ static void turn_to(struct gpc_images *images, struct gpc_image *image)
 	recount(images, last);
 }
 
+/* Images are only removed by who holds the work lock; others add some meanwhile. */
+static struct gpc_image *image_at(struct gpc_images *images, size_t place)
+{
+	autolock(&images->lock);
+
+	return place < images->all.n ? images->all.at[place] : NULL;
+}
+
 /* After the window. */
 static void rest(struct gpc_images *images)
 {
-	for (size_t i = 0; i < images->all.n; i++) {
-		struct gpc_image *image = images->all.at[i];
+	struct gpc_image *image;
 
+	for (size_t i = 0; (image = image_at(images, i)); i++) {
 		if (!image->lines.dwarf)
 			continue;
 		gpc_dwarf_rest(image->lines.dwarf);
