@@ -50,30 +50,13 @@ static void put_frames(struct gpc_out *o, const struct gpc_profile *p, const str
 	}
 }
 
-/* "function (file:line [module])", for frames that want it so. */
-static void put_file(struct gpc_out *o, const struct gpc_frame_text *f)
-{
-	if (!(f->flags & GPC_FRAME_SHOWS_FILE) || gpc_is_blank(f->file))
-		return;
-	gpc_out_text(o, " (");
-	gpc_out_field(o, f->file);
-	if (f->line) {
-		gpc_out_text(o, ":");
-		gpc_out_u64(o, f->line);
-	}
-	if (!gpc_is_blank(f->module)) {
-		gpc_out_text(o, " [");
-		gpc_out_field(o, f->module);
-		gpc_out_text(o, "]");
-	}
-	gpc_out_text(o, ")");
-}
-
 void gpc_frame_folded(struct gpc_out *o, const struct gpc_frame_text *f)
 {
-	if (!gpc_out_field(o, f->function))
-		gpc_out_text(o, "[unknown]");
-	put_file(o, f);
+	autofree char *made = NULL;
+	const char *name = gpc_frame_shown(f, &made);
+
+	/* Without memory the function alone has to do. */
+	gpc_out_field(o, name ? name : f->function);
 	if (!*f->suffix)
 		return;
 	gpc_out_text(o, "_[");

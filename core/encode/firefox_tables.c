@@ -62,12 +62,12 @@ static uint32_t source_of(struct gpc_firefox_tables *t, const char *file)
 
 static uint32_t name_of(struct gpc_firefox_tables *t, const struct gpc_frame_text *text)
 {
-	const char *function = *text->function ? text->function : "[unknown]";
-	autofree char *name = NULL;
+	autofree char *made = NULL, *name = NULL;
+	const char *function = gpc_frame_shown(text, &made);
 
-	if (!*text->suffix)
+	if (function && !*text->suffix)
 		return string_of(t, function);
-	if (asprintf(&name, "%s_[%s]", function, text->suffix) < 0) {
+	if (!function || asprintf(&name, "%s_[%s]", function, text->suffix) < 0) {
 		name = NULL;
 		t->is_short_of_memory = true;
 		return 0;

@@ -28,6 +28,7 @@ struct data {
 	struct gpc_out *out;
 	const struct gpc_profile *profile;
 	vec(struct name) names;
+	vec(char *) made; /* texts of names */
 	vec(struct run) runs;
 	struct gpc_u64map by_text;  /* hash -> name */
 	struct gpc_u64map by_frame; /* frame -> name */
@@ -65,11 +66,17 @@ static uint32_t frame_number(struct data *data, gpc_frame frame)
 	struct gpc_frame_text text = {.struct_size = sizeof text, .function = "", .suffix = ""};
 	struct name name;
 	uint64_t number;
+	char *made;
 
 	if (gpc_u64map_get(&data->by_frame, frame, &number))
 		return (uint32_t)number;
 	gpc_profile_frame(data->profile, frame, &text);
-	name.text = *text.function ? text.function : "[unknown]";
+	name.text = gpc_frame_shown(&text, &made);
+	if (!name.text || (made && !vec_push(&data->made, made))) {
+		free(made);
+		name.text = "";
+		data->is_short_of_memory = true;
+	}
 	name.suffix = text.suffix;
 	number = name_number(data, &name);
 	if (!gpc_u64map_set(&data->by_frame, frame, number))
@@ -259,6 +266,9 @@ static void put_data(struct data *data, const char *host)
 
 static void data_deinit(struct data *data)
 {
+	for (size_t i = 0; i < data->made.n; i++)
+		free(data->made.at[i]);
+	vec_deinit(&data->made);
 	vec_deinit(&data->names);
 	vec_deinit(&data->runs);
 	vec_deinit(&data->last);

@@ -151,8 +151,11 @@ static void put_event(struct writer *w, uint32_t i, const struct gpc_event *even
 
 static void put_name(struct writer *w, const struct gpc_frame_text *text)
 {
+	autofree char *made = NULL;
+	const char *name = gpc_frame_shown(text, &made);
+
 	gpc_out_text(w->out, "\"");
-	gpc_out_json_text(w->out, *text->function ? text->function : "[unknown]");
+	gpc_out_json_text(w->out, name ? name : text->function);
 	if (*text->suffix) {
 		gpc_out_text(w->out, "_[");
 		gpc_out_json_text(w->out, text->suffix);

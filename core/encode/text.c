@@ -69,6 +69,23 @@ bool gpc_is_blank(const char *s)
 	return true;
 }
 
+const char *gpc_frame_shown(const struct gpc_frame_text *f, char **made)
+{
+	const char *function = gpc_is_blank(f->function) ? "[unknown]" : f->function;
+	bool has_module = f->module && !gpc_is_blank(f->module);
+	char line[16] = "";
+
+	*made = NULL;
+	if (!(f->flags & GPC_FRAME_SHOWS_FILE) || !f->file || gpc_is_blank(f->file))
+		return function;
+	if (f->line)
+		snprintf(line, sizeof line, ":%u", f->line);
+	if (asprintf(made, "%s (%s%s%s%s%s)", function, f->file, line, has_module ? " [" : "",
+		     has_module ? f->module : "", has_module ? "]" : "") < 0)
+		*made = NULL;
+	return *made;
+}
+
 static void put_spaces(struct gpc_out *o, size_t n)
 {
 	while (n--)

@@ -24,6 +24,11 @@ bool gpc_out_field(struct gpc_out *o, const char *s);
 /* Nothing that gpc_out_field would write. */
 bool gpc_is_blank(const char *s);
 
+/* The name of a frame without its suffix, as all formats show it: its function, with
+ * file, line and module where it wants that (GPC_FRAME_SHOWS_FILE), "[unknown]"
+ * without one. Borrowed, or *made, which is the caller's to free. NULL: no memory. */
+const char *gpc_frame_shown(const struct gpc_frame_text *f, char **made);
+
 /* A JSON string with its quotes that may stand in a <script> element. */
 void gpc_out_json(struct gpc_out *o, const char *s);
 /* The same without quotes, a piece of one. */
