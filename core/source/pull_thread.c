@@ -38,6 +38,7 @@ struct gpc_reader_thread {
 	bool is_given_up, is_ready, is_stopping;
 	pthread_mutex_t lock; /* covers these and the use of slot; before the slot's own */
 	pthread_cond_t ready;
+	bool is_late; /* the thread's own */
 	size_t n;
 	uint64_t record[GPC_RECORD_MAX / 8]; /* the one in flight */
 	struct gpc_pulled pulled;
@@ -133,7 +134,7 @@ static bool read_ring(struct gpc_reader_thread *t)
 	while (lift(t)) {
 		bool has_frames = false;
 
-		if (is_sample(t)) {
+		if (is_sample(t) && !t->is_late) {
 			__atomic_store_n(&t->busy_since_ns, gpc_now_ns(), __ATOMIC_RELEASE);
 			has_frames = t->hooks.pull(t->hooks.ctx, t->cpu, t->record, t->n,
 						   &t->format, &t->pulled);
@@ -151,10 +152,17 @@ static void *run(void *arg)
 	bool is_batched = t->wanted == GPC_PRIORITY_BATCHED;
 	struct pollfd fds[2] = {{.fd = t->stop_fd, .events = POLLIN},
 				{.fd = t->ring_fd, .events = POLLIN}};
+	enum gpc_priority got;
+	bool is_over;
 
 	pin(t->cpu);
-	tell_ready(t, take_priority(t->wanted));
-	for (;;) {
+	got = take_priority(t->wanted);
+	/* What was sampled before there was a reader ran on since, however fresh it is. */
+	t->is_late = !is_batched;
+	is_over = !read_ring(t);
+	t->is_late = false;
+	tell_ready(t, got);
+	while (!is_over) {
 		int n = poll(fds, is_batched ? 1 : 2, is_batched ? BATCH_MS : -1);
 
 		if ((n < 0 && errno != EINTR) || fds[0].revents)
@@ -162,8 +170,7 @@ static void *run(void *arg)
 		/* The event's CPU has gone: its ring says no more. */
 		if (fds[1].revents & (POLLHUP | POLLERR))
 			fds[1].fd = -1;
-		if (!read_ring(t))
-			break;
+		is_over = !read_ring(t);
 	}
 	put(t);
 	return NULL;

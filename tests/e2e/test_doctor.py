@@ -67,7 +67,7 @@ def test_process_and_its_files(stage):
     assert remark == " (stripped: exported ones only)"
     functions, names = functions_in(libc, "-D")
     assert functions <= n <= names, (n, functions, names)
-    assert "runtime collectors: none is loaded" in text
+    assert "runtime collectors:\n  java: not for this program\n  python: not for this program" in text
 
 
 def test_stripped_executable(stage):

@@ -196,18 +196,33 @@ static void test_one_that_hangs_is_replaced(void **state)
 	assert_true(gpc_reader_thread_check(w->slot, GPC_MS_NS));
 	assert_int_equal(w->hung, 1);
 	assert_non_null(w->who);
-	/* Its record goes on without frames, the next one with. */
+	/* Its record goes on without frames, and so does what came while it hung. */
 	assert_int_equal(next(w), 1);
 	assert_int_equal(w->out.n, 0);
 	assert_int_equal(next(w), 3);
-	assert_int_equal(w->out.n, 1);
+	assert_int_equal(w->out.n, 0);
 	/* What comes back meanwhile changes nothing. */
 	let_go(w);
 	wait_for(&w->returned, 1);
 	usleep(20000);
 	fake_sample(&w->fake, 5, 1, 1);
 	assert_int_equal(next(w), 5);
-	assert_int_equal(w->pulls, 3);
+	assert_int_equal(w->out.n, 1);
+	assert_int_equal(w->pulls, 2);
+}
+
+/* What was sampled before there was a reader is not its business. */
+static void test_too_late_for_what_was_there(void **state)
+{
+	struct world *w = *state;
+
+	fake_sample(&w->fake, 1, 1, 1);
+	start(w, GPC_PRIORITY_NORMAL);
+	fake_sample(&w->fake, 3, 1, 1);
+	assert_int_equal(next(w), 1);
+	assert_int_equal(w->out.n, 0);
+	assert_int_equal(next(w), 3);
+	assert_int_equal(w->out.n, 1);
 }
 
 static void test_stop_leaves_one_that_hangs(void **state)
@@ -261,6 +276,7 @@ int main(void)
 		world_test(test_batched),
 		world_test(test_priority_is_told),
 		world_test(test_one_that_hangs_is_replaced),
+		world_test(test_too_late_for_what_was_there),
 		world_test(test_stop_leaves_one_that_hangs),
 		world_test(test_stop_loses_nothing),
 	};
