@@ -131,7 +131,8 @@ def test_several(place, machine):
     assert header["containers"] == sorted(names)
 
 
-@pytest.mark.parametrize("kind", ["docker", "containerd", "v1"])
+@pytest.mark.parametrize("kind", [
+    "docker", *(pytest.param(k, marks=pytest.mark.wide) for k in ("containerd", "v1"))])
 def test_container_stopped_within_the_session(place, machine, kind):
     name = "short"
     if kind == "containerd":

@@ -336,16 +336,19 @@ def test_a_large_profile_comes_back(large, tmp_path, through):
         assert back.read_bytes() == large.read_bytes()
 
 
+@pytest.mark.wide
 def test_a_large_profile_in_pprof(large, tmp_path, pprof):
     path = converted(large, tmp_path / "x.pb.gz")
     assert top(pprof, path) == flat_and_cum(large)
     assert "Total samples" in pprof("-top", "-nodecount=1", str(path))
 
 
+@pytest.mark.wide
 def test_a_large_profile_in_speedscope(large, tmp_path, schema):
     check_speedscope(converted(large, tmp_path / "x.speedscope.json"), large, schema)
 
 
+@pytest.mark.wide
 def test_a_large_profile_in_firefox(large, tmp_path):
     check_firefox(converted(large, tmp_path / "x.firefox.json"), large)
 

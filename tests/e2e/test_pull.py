@@ -96,6 +96,7 @@ def test_generated_code_with_a_copy_of_the_stack(stage):
     check(verdict, joined=0.9)
 
 
+@wide
 def test_sixteen_threads(stage):
     program = stage.interp(levels=4, threads=16)
     _, verdict = second_window(stage, judge_interp, program)
@@ -199,6 +200,7 @@ def test_an_empty_answer_is_no_error(stage):
     assert verdict.native == verdict.n
 
 
+@wide
 def test_each_second_answer_fails(stage):
     run, verdict = trouble(stage, "fail", seconds=4)
     readers = run.readers()

@@ -399,7 +399,7 @@ def test_top_restores_the_terminal_when_ended(terminal, name):
 
 def test_top_ends_at_control_c(terminal):
     t = terminal(100, 30)
-    top = Top(t, "-d", "30")
+    top = Top(t, "-d", "5")
     t.keys("C-c")
     # The shell takes the key too: it leaves the line.
     wait_until(lambda: not t.children())
