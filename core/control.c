@@ -267,7 +267,7 @@ GPC_EXPORT gpc_status gpc_core_stop(struct gpc_core *core, struct gpc_err *err)
 	if (!core->is_started || core->is_stopped)
 		return GPC_OK;
 	pthread_mutex_lock(&core->lock);
-	core->is_stopping = true;
+	__atomic_store_n(&core->is_stopping, true, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&core->lock);
 	gpc_core_end_window(core);
 	pthread_join(core->control, NULL);
