@@ -108,7 +108,9 @@ def test_idle_threads_cost_nothing(stage):
     program = stage.interp(levels=4, threads=2, idle=500)
     run, verdict = second_window(stage, judge_interp, program)
     check(verdict)
-    assert run.readers()["asked"] <= count_of(run.profiles, comm="interp")
+    # What is told of the readers is some milliseconds younger than the end of the window.
+    late = 499 * os.cpu_count() // 2
+    assert run.readers()["asked"] <= count_of(run.profiles, comm="interp") + late
 
 
 @wide
