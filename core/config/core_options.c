@@ -65,7 +65,7 @@ static const struct gpc_option session_rows[] = {
 	 .help = "Leave processes younger than this to perf alone; 0 takes all"},
 	{ROW(INT, "max-processes-runtime-profiler", max_processes_per_profiler), .metavar = "N",
 	 .dest = "max_processes_per_profiler", .fallback = "0", .max = INT32_MAX,
-	 .help = "Per runtime, look only into the N processes that use most CPU; 0 is unlimited"},
+	 .help = "Per runtime, look only into the first N processes that use CPU; 0 is unlimited"},
 	{ROW(INT, "skip-system-profilers-above", max_system_processes_for_system_profilers),
 	 .metavar = "N", .dest = "max_system_processes_for_system_profilers", .fallback = "0",
 	 .max = INT32_MAX,
@@ -78,7 +78,7 @@ static const struct gpc_option session_rows[] = {
 	 .help = "Leave names of C++, Rust and D as in the file"},
 	{ROW(BOOL, "inlines", inlines), .metavar = "BOOL", .dest = "inlines", .fallback = "true",
 	 .help = "Show inlined functions as frames of their own where the machine has debug "
-		 "information"},
+		 "information; no leaves them out (default: yes)"},
 	{0},
 };
 

@@ -150,7 +150,8 @@ static void perf_stop(void *self)
 static const struct gpc_option options[] = {
 	{OPT("mode", GPC_OPT_CHOICE, mode), .fallback = "smart", .flags = GPC_OPT_MODE,
 	 .choices = "fp|dwarf|smart|disabled|none", .dest = "perf_mode",
-	 .help = "How native stacks are unwound; disabled: no perf at all."},
+	 .help = "How native stacks are unwound; fp: by frame pointers. dwarf: from a copy of the "
+		 "stack. smart: the better of both. disabled: no perf at all."},
 	{OPT("no-perf", GPC_OPT_CHOICE, mode), .implied = "disabled",
 	 .choices = "fp|dwarf|smart|disabled|none", .dest = "perf_mode",
 	 .flags = GPC_OPT_ABSOLUTE | GPC_OPT_SWITCH, .help = "The same as --perf-mode=disabled."},
