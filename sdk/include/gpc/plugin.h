@@ -840,6 +840,10 @@ struct gpc_profile_api {
 			     void *ctx);
 	/* [control] A sink's create(): profiles are to have these GPC_WANT_. */
 	void (*want)(const struct gpc_host *h, uint32_t wants);
+	/* The frame on one line, as flame graphs show it: "main (app.py:7)_[p]". At most
+	 * size bytes with the NUL; what is too long loses the end of its name, not its
+	 * suffix. Returns the length of ret. */
+	uint32_t (*text)(const struct gpc_frame_text *f, char *ret, uint32_t size);
 };
 
 #ifdef __cplusplus
