@@ -27,6 +27,11 @@ gpc_status gpc_table_new(const char *procfs, struct gpc_images *images,
 		free(t);
 		return gpc_err_sys(err, "open %s", procfs);
 	}
+	if (gpc_patient_new("gpc-maps", &t->patient, err) < 0) {
+		close(t->procfd);
+		free(t);
+		return GPC_E_NOMEM;
+	}
 	t->images = images;
 	t->needs = *needs;
 	t->log = log;
@@ -58,6 +63,7 @@ void gpc_table_free(struct gpc_table *t)
 	gpc_u64map_deinit(&t->cgroups);
 	gpc_u64map_deinit(&t->by_id);
 	gpc_u64map_deinit(&t->by_pid);
+	gpc_patient_free(t->patient);
 	close(t->procfd);
 	free(t);
 }

@@ -85,17 +85,25 @@ static bool read_maps(struct gpc_table *t, struct gpc_process *p, int32_t pid)
 	struct gpc_maps_line line;
 	const char *at;
 	size_t n = 0;
+	struct gpc_err err;
 	int32_t tid;
 
 	snprintf(name, sizeof name, "%d/maps", pid);
-	if (gpc_read_file(t->procfd, name, MAPS_MAX, &text, &n, NULL) < 0)
+	if (gpc_patient_read(t->patient, t->procfd, name, MAPS_MAX, &text, &n, &err) < 0) {
+		if (err.code == GPC_E_TIMEOUT)
+			gpc_warn(t->log, "proc",
+				 "process %d: its mappings can't be read, the kernel does not "
+				 "answer: "
+				 "its functions have no names",
+				 pid);
 		return false;
+	}
 	snprintf(name, sizeof name, "%d/task", pid);
 	tid = n ? 0 : gpc_proc_other_thread(t->procfd, name, pid);
 	if (tid) {
 		free(take(text));
 		snprintf(name, sizeof name, "%d/task/%d/maps", pid, tid);
-		gpc_read_file(t->procfd, name, MAPS_MAX, &text, &n, NULL);
+		gpc_patient_read(t->patient, t->procfd, name, MAPS_MAX, &text, &n, NULL);
 	}
 	if (!n)
 		return false;
