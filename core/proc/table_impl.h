@@ -9,7 +9,7 @@
 
 struct gpc_table {
 	int procfd;
-	struct gpc_patient *patient;     /* reads mappings */
+	struct gpc_patient *patient; /* reads mappings */
 	uint64_t next_id;
 	uint32_t window;
 	uint64_t time_ns;                /* of the event being told */
