@@ -38,24 +38,28 @@ void gpc_native_rest(struct gpc_native *n)
 	}
 }
 
+/* Code may have been replaced since the file was read: it is to be read after the sample
+ * was taken. Once for a sample. */
+static bool is_stale(struct gpc_native_look *l)
+{
+	if (!l->jit_is_checked)
+		l->jit_is_stale = gpc_unwind_tables_renew(l->n->tables, l->jit, l->taken_ns);
+	l->jit_is_checked = true;
+	return l->jit_is_stale;
+}
+
 /* Without a file behind it: what the process made, and may tell of. */
 static enum gpc_code_state find_made(struct gpc_native_look *l, uint64_t address,
 				     struct gpc_code *ret)
 {
-	enum gpc_code_state state;
+	enum gpc_code_state state = l->jit ? hold(l->n, l->jit, &ret->table) : GPC_CODE_PLAIN;
 
-	if (!l->jit)
-		return GPC_CODE_PLAIN;
-	state = hold(l->n, l->jit, &ret->table);
-	if (state == GPC_CODE_KNOWN) {
-		ret->vaddr = address;
-		if (gpc_unwind_table_find(ret->table, address))
-			return GPC_CODE_KNOWN;
-		state = gpc_unwind_tables_renew(l->n->tables, l->jit, l->taken_ns)
-				? GPC_CODE_WAITING
-				: GPC_CODE_PLAIN;
-	}
-	return state;
+	if (state != GPC_CODE_KNOWN)
+		return state;
+	if (is_stale(l) && !l->is_last)
+		return GPC_CODE_WAITING;
+	ret->vaddr = address;
+	return gpc_unwind_table_find(ret->table, address) ? GPC_CODE_KNOWN : GPC_CODE_PLAIN;
 }
 
 static enum gpc_code_state of_image(struct gpc_native_look *l, const struct gpc_area *a,

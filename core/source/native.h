@@ -46,6 +46,7 @@ struct gpc_native_look {
 	const struct gpc_space *space;
 	uint32_t jit; /* 0: none; gpc_unwind_tables_add_jit */
 	uint64_t taken_ns;
+	bool jit_is_checked, jit_is_stale;
 	const struct gpc_area *last; /* neighbours in a stack are often in one file */
 	bool is_last;                /* what a table may come for has none */
 	bool is_blind;               /* that was so */

@@ -256,8 +256,8 @@ def test_through_generated_code_without_frame_pointers(stage):
         seen[frames[at + 2]] += row.count
     whole = sum(seen.values())
     assert whole >= 0.98 * total(rows)
-    # Loaded and moved it has two thirds of the time.
-    assert 0.55 < seen["jitted::first"] / whole < 0.78, seen
+    # Where it was loaded first, the newest code's name counts.
+    assert 0.22 < seen["jitted::first"] / whole < 0.45, seen
 
 
 def test_goroutines_end_where_they_end(stage):
