@@ -47,6 +47,7 @@ ROOTS = {
     "handler": {"_start"},
     "closer": {"_start"},
     "jit": {"_start"},
+    "noreturn": {"_start"},
     # libc's __start_context, which is no symbol of a stripped libc, for the coroutine;
     # the program's own main beside it.
     "coroutine": None,
@@ -132,6 +133,7 @@ def prepare(stage):
     else:
         stage.missing["jit"] = "its code is of x86-64"
     stage.run(SHORT, zero=build("zero", "zero.c", *OMIT),
+              noreturn=build("noreturn", "noreturn.c", *OMIT, "-falign-functions=1"),
               goroutines=build("goroutines", "goroutines.go", "-ldflags", "-s -w", needs="go"))
 
 
@@ -241,6 +243,15 @@ def test_from_a_signal_handler_to_what_it_interrupted(stage):
         if TRUNCATED in frames:
             continue
         assert frames.index("main") < frames.index("interrupted") < frames.index("handle"), row
+
+
+def test_calls_that_never_return(stage):
+    """Where they would return to is another function."""
+    rows = in_leaf(rows_of(stage, "noreturn"))
+    for row in rows:
+        frames = user(row)
+        assert frames[frames.index("main"):-1] == ["main", "at_the_end", "leave", "middle"], row
+    assert total(rows) >= 0.95 * total(stage.rows["noreturn"])
 
 
 def test_through_generated_code_without_frame_pointers(stage):

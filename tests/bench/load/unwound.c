@@ -146,6 +146,7 @@ static void record(struct unwound *u, double seconds, const struct gpc_perf_requ
 		gpc_reader_drain(u->reader, gpc_now_ns() - 2 * GPC_MS_NS, &v);
 	}
 	gpc_reader_drain(u->reader, UINT64_MAX, &v);
+	u->recorded_ns = gpc_now_ns();
 	gpc_opener_settle(u->opener, 2 * GPC_SECOND_NS);
 }
 
@@ -155,7 +156,7 @@ static enum gpc_native_answer unwind(struct unwound *u, const struct kept *k,
 	struct gpc_native_question q = {.sample = &k->sample,
 					.space = k->space,
 					.jit = jit_of(u, k->process->id),
-					.taken_ns = gpc_now_ns(),
+					.taken_ns = u->recorded_ns,
 					.mode = mode};
 	enum gpc_native_answer answer;
 

@@ -30,6 +30,7 @@ struct unwound {
 	struct gpc_reader *reader;
 	struct gpc_native native;
 	vec(struct kept) kept;
+	uint64_t recorded_ns; /* when that was over */
 	pthread_mutex_t lock; /* covers what follows */
 	vec(struct jit_number) jits;
 };
