@@ -66,13 +66,19 @@ static uint32_t native_part(const struct gpc_perf_sample *s, uint64_t *ret)
 static void unwind_native(struct call *c)
 {
 	struct gpc_pulled *found = c->ret;
+	struct gpc_native_question q = {
+		.sample = &c->record.sample,
+		.taken_ns = c->record.time,
+		.mode = __atomic_load_n(&c->p->unwind, __ATOMIC_RELAXED),
+		.is_last = true,
+	};
 	uint32_t n;
 
 	if (!gpc_pull_native_begin(&c->native_unwind, c->p, c->t, &c->sample))
 		return;
-	if (gpc_native_unwind(&c->native_unwind.native, c->native_unwind.look.space,
-			      &c->record.sample, __atomic_load_n(&c->p->unwind, __ATOMIC_RELAXED),
-			      true, found) != GPC_NATIVE_DONE)
+	q.space = c->native_unwind.look.space;
+	q.jit = c->native_unwind.look.jit;
+	if (gpc_native_unwind(&c->native_unwind.native, &q, found) != GPC_NATIVE_DONE)
 		return;
 	n = found->n;
 	if (n && found->frames[n - 1] == GPC_RAW_CUT) {

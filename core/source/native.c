@@ -38,28 +38,61 @@ void gpc_native_rest(struct gpc_native *n)
 	}
 }
 
+/* Code may have been replaced since the file was read: it is to be read after the sample
+ * was taken. Once for a sample. */
+static bool is_stale(struct gpc_native_look *l)
+{
+	if (!l->jit_is_checked)
+		l->jit_is_stale = gpc_unwind_tables_renew(l->n->tables, l->jit, l->taken_ns);
+	l->jit_is_checked = true;
+	return l->jit_is_stale;
+}
+
+/* Without a file behind it: what the process made, and may tell of. */
+static enum gpc_code_state find_made(struct gpc_native_look *l, uint64_t address,
+				     struct gpc_code *ret)
+{
+	enum gpc_code_state state = l->jit ? hold(l->n, l->jit, &ret->table) : GPC_CODE_PLAIN;
+
+	if (state != GPC_CODE_KNOWN)
+		return state;
+	if (is_stale(l) && !l->is_last)
+		return GPC_CODE_WAITING;
+	ret->vaddr = address;
+	return gpc_unwind_table_find(ret->table, address) ? GPC_CODE_KNOWN : GPC_CODE_PLAIN;
+}
+
+static enum gpc_code_state of_image(struct gpc_native_look *l, const struct gpc_area *a,
+				    uint64_t address, struct gpc_code *ret)
+{
+	uint32_t image = a->kind == GPC_AREA_VDSO ? GPC_UNWIND_VDSO : a->image;
+	enum gpc_code_state state;
+
+	if (!image)
+		return GPC_CODE_PLAIN;
+	state = hold(l->n, image, &ret->table);
+	if (state == GPC_CODE_KNOWN &&
+	    !gpc_unwind_table_vaddr(ret->table, address - a->start + a->offset, &ret->vaddr))
+		return GPC_CODE_PLAIN;
+	return state;
+}
+
 enum gpc_code_state gpc_native_find(void *ctx, uint64_t address, struct gpc_code *ret)
 {
 	struct gpc_native_look *l = ctx;
 	const struct gpc_area *a = l->last;
 	enum gpc_code_state state;
-	uint32_t image;
 
 	if (!a || address < a->start || address >= a->end)
 		a = l->last = gpc_space_find(l->space, address);
 	if (!a)
 		return GPC_CODE_NOWHERE;
-	image = a->kind == GPC_AREA_VDSO ? GPC_UNWIND_VDSO : a->image;
-	if (a->kind == GPC_AREA_ANON || !image)
-		return GPC_CODE_PLAIN;
-	state = hold(l->n, image, &ret->table);
+	state = a->kind == GPC_AREA_ANON ? find_made(l, address, ret)
+					 : of_image(l, a, address, ret);
 	if (state == GPC_CODE_WAITING && l->is_last) {
 		l->is_blind = true;
 		return GPC_CODE_PLAIN;
 	}
-	if (state == GPC_CODE_KNOWN &&
-	    !gpc_unwind_table_vaddr(ret->table, address - a->start + a->offset, &ret->vaddr))
-		return GPC_CODE_PLAIN;
 	return state;
 }
 
@@ -152,11 +185,15 @@ static void end(struct gpc_native *n, const struct stack *s, struct gpc_pulled *
 	ret->frames[ret->n++] = GPC_RAW_CUT;
 }
 
-enum gpc_native_answer gpc_native_unwind(struct gpc_native *n, const struct gpc_space *space,
-					 const struct gpc_perf_sample *s, enum gpc_unwind_mode mode,
-					 bool is_last, struct gpc_pulled *ret)
+enum gpc_native_answer gpc_native_unwind(struct gpc_native *n, const struct gpc_native_question *q,
+					 struct gpc_pulled *ret)
 {
-	struct gpc_native_look l = {.n = n, .space = space, .is_last = is_last};
+	const struct gpc_perf_sample *s = q->sample;
+	struct gpc_native_look l = {.n = n,
+				    .space = q->space,
+				    .jit = q->jit,
+				    .taken_ns = q->taken_ns,
+				    .is_last = q->is_last};
 	struct gpc_unwind_view v = {.arch = gpc_unwind_arch_here(),
 				    .find = gpc_native_find,
 				    .ctx = &l};
@@ -166,7 +203,7 @@ enum gpc_native_answer gpc_native_unwind(struct gpc_native *n, const struct gpc_
 	struct stack mine = {.frames = ret->frames}, chain = {.frames = chain_frames};
 
 	/* Of a process that is gone before its mappings were read nothing is known. */
-	if (mode == GPC_UNWIND_FP || !s->n_regs || !space->n)
+	if (q->mode == GPC_UNWIND_FP || !s->n_regs || !q->space->n)
 		return GPC_NATIVE_CHAIN;
 	begin = gpc_now_ns();
 	gpc_regs_unwind(s->regs, &regs);
@@ -181,7 +218,7 @@ enum gpc_native_answer gpc_native_unwind(struct gpc_native *n, const struct gpc_
 	n->stats.blind += l.is_blind;
 	n->stats.frames += mine.n;
 	n->stats.cut_short += result == GPC_UNWIND_SHORT;
-	if (mode == GPC_UNWIND_SMART && (!mine.is_complete || longest_chain(s) > mine.n))
+	if (q->mode == GPC_UNWIND_SMART && (!mine.is_complete || longest_chain(s) > mine.n))
 		take_chain(&l, s, &chain);
 	n->stats.unwind_ns += gpc_now_ns() - begin;
 	n->is_chain = is_better(&chain, &mine);

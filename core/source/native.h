@@ -44,6 +44,9 @@ struct gpc_native {
 struct gpc_native_look {
 	struct gpc_native *n;
 	const struct gpc_space *space;
+	uint32_t jit; /* 0: none; gpc_unwind_tables_add_jit */
+	uint64_t taken_ns;
+	bool jit_is_checked, jit_is_stale;
 	const struct gpc_area *last; /* neighbours in a stack are often in one file */
 	bool is_last;                /* what a table may come for has none */
 	bool is_blind;               /* that was so */
@@ -56,12 +59,18 @@ enum gpc_native_answer {
 	GPC_NATIVE_LATER, /* tables are being built */
 };
 
-/* space: the process's mappings when the sample was taken. is_last: do without the
- * tables that are not there. Where the root was not reached the last frame is
- * GPC_RAW_CUT. ret->epoch is left alone. */
-enum gpc_native_answer gpc_native_unwind(struct gpc_native *n, const struct gpc_space *space,
-					 const struct gpc_perf_sample *s, enum gpc_unwind_mode mode,
-					 bool is_last, struct gpc_pulled *ret);
+struct gpc_native_question {
+	const struct gpc_perf_sample *sample;
+	const struct gpc_space *space; /* the process's mappings when it was taken */
+	uint32_t jit;                  /* its jitdump file's number for unwinding; 0: none */
+	uint64_t taken_ns;
+	enum gpc_unwind_mode mode;
+	bool is_last; /* do without the tables that are not there */
+};
+
+/* Where the root was not reached the last frame is GPC_RAW_CUT. ret->epoch is left alone. */
+enum gpc_native_answer gpc_native_unwind(struct gpc_native *n, const struct gpc_native_question *q,
+					 struct gpc_pulled *ret);
 /* When a batch is done: tables are given back. */
 void gpc_native_rest(struct gpc_native *n);
 

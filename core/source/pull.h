@@ -73,9 +73,11 @@ void gpc_pulls_hangs(void *pulls, const struct gpc_pulled *ret);
 void gpc_pulls_chores(struct gpc_pulls *p);
 
 /* The same for what the processes have mapped: space tells it, NULL for one that is
- * no more. */
+ * no more, and the number of its jitdump file for unwinding. */
 void gpc_pulls_follow_code(struct gpc_pulls *p,
-			   const struct gpc_space *(*space)(void *ctx, uint64_t target), void *ctx);
+			   const struct gpc_space *(*space)(void *ctx, uint64_t target,
+							    uint32_t *jit),
+			   void *ctx);
 /* [reader] One frame up, for gpc.native-unwind/1. False: there is no plausible caller. */
 bool gpc_pulls_up(struct gpc_pulls *p, const struct gpc_target *target,
 		  const struct gpc_pull_sample *sample, struct gpc_step_state *state);

@@ -34,14 +34,14 @@ void gpc_pulls_set_unwind(struct gpc_pulls *p, struct gpc_unwind_tables *tables,
 
 /* ---- following mappings: the source's thread ----------------------------------- */
 
-static bool is_same(const struct gpc_pull_code *code, const struct gpc_space *space)
+static bool is_same(const struct gpc_pull_code *code, const struct gpc_space *space, uint32_t jit)
 {
-	return code && code->space.n == space->n &&
+	return code && code->jit == jit && code->space.n == space->n &&
 	       (!space->n ||
 		memcmp(code->areas, space->areas, space->n * sizeof *space->areas) == 0);
 }
 
-static struct gpc_pull_code *new_code(const struct gpc_space *space)
+static struct gpc_pull_code *new_code(const struct gpc_space *space, uint32_t jit)
 {
 	size_t n = space->n * sizeof *space->areas;
 	struct gpc_pull_code *code = malloc(sizeof *code + n);
@@ -51,18 +51,19 @@ static struct gpc_pull_code *new_code(const struct gpc_space *space)
 	if (n)
 		memcpy(code->areas, space->areas, n);
 	code->refs = 1;
+	code->jit = jit;
 	code->space = (struct gpc_space){.refs = 1, .n = space->n, .areas = code->areas};
 	return code;
 }
 
 /* Only this thread replaces it, so that it may look without the lock. */
-static void follow(struct gpc_puller *t, const struct gpc_space *space)
+static void follow(struct gpc_puller *t, const struct gpc_space *space, uint32_t jit)
 {
 	struct gpc_pull_code *old = t->code, *code;
 
-	if (!space || is_same(old, space))
+	if (!space || is_same(old, space, jit))
 		return;
-	code = new_code(space);
+	code = new_code(space, jit);
 	if (!code)
 		return;
 	pthread_mutex_lock(&t->lock);
@@ -72,7 +73,9 @@ static void follow(struct gpc_puller *t, const struct gpc_space *space)
 }
 
 void gpc_pulls_follow_code(struct gpc_pulls *p,
-			   const struct gpc_space *(*space)(void *ctx, uint64_t target), void *ctx)
+			   const struct gpc_space *(*space)(void *ctx, uint64_t target,
+							    uint32_t *jit),
+			   void *ctx)
 {
 	vec(struct gpc_puller *) all = {0};
 
@@ -91,7 +94,10 @@ void gpc_pulls_follow_code(struct gpc_pulls *p,
 	}
 	pthread_mutex_unlock(&p->lock);
 	for (size_t i = 0; i < all.n; i++) {
-		follow(all.at[i], space(ctx, all.at[i]->target));
+		uint32_t jit = 0;
+		const struct gpc_space *now = space(ctx, all.at[i]->target, &jit);
+
+		follow(all.at[i], now, jit);
 		gpc_puller_put(all.at[i]);
 	}
 	vec_deinit(&all);
@@ -115,6 +121,7 @@ bool gpc_pull_native_begin(struct gpc_pull_native *n, struct gpc_pulls *p, struc
 	n->native = (struct gpc_native){.tables = tables};
 	n->look = (struct gpc_native_look){.n = &n->native,
 					   .space = &n->code->space,
+					   .jit = n->code->jit,
 					   .is_last = true};
 	n->memory = (struct gpc_unwind_source){p->mem, t->target, sample};
 	n->view = (struct gpc_unwind_view){.arch = gpc_unwind_arch_here(),

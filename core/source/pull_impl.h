@@ -24,7 +24,8 @@ struct gpc_early_range {
 
 /* What a process has mapped, for readers: never changed, replaced. */
 struct gpc_pull_code {
-	int refs; /* atomic */
+	int refs;     /* atomic */
+	uint32_t jit; /* gpc_unwind_tables_add_jit; 0: none */
 	struct gpc_space space;
 	struct gpc_area areas[];
 };

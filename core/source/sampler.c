@@ -233,6 +233,7 @@ bool gpc_sampler_free(struct gpc_sampler *s)
 		gpc_stacks_free(s->streams.at[i].aside);
 	}
 	vec_deinit(&s->streams);
+	vec_deinit(&s->jits);
 	gpc_reader_free(s->reader);
 	is_free = gpc_pulls_free(s->pulls);
 	if (is_free) {
@@ -503,6 +504,7 @@ void gpc_sampler_trim(struct gpc_sampler *s, uint64_t end_ns)
 	gpc_threads_trim(&s->threads, s->window);
 	if (find_used_images(s, &used))
 		gpc_images_trim(s->images, keep_image, &used);
+	gpc_sampler_trim_jits(s);
 	gpc_unwind_tables_trim(s->native.tables);
 	gpc_u64map_deinit(&used);
 }

@@ -25,6 +25,7 @@ struct counted {
 	struct gpc_process *p;
 	uint64_t key;
 	const struct gpc_space *space; /* NULL: as it is now */
+	uint64_t taken_ns;
 };
 
 static void count(struct gpc_sampler *s, const struct counted *c,
@@ -36,6 +37,17 @@ static void count(struct gpc_sampler *s, const struct counted *c,
 		c->p->has_jit = true;
 		gpc_opener_perf_map(s->opener, c->p);
 	}
+}
+
+static struct gpc_native_question question(const struct gpc_sampler *s, const struct counted *c,
+					   const struct gpc_perf_sample *sample,
+					   const struct gpc_space *space)
+{
+	return (struct gpc_native_question){.sample = sample,
+					    .space = space,
+					    .jit = c->p->unwind_jit,
+					    .taken_ns = c->taken_ns,
+					    .mode = s->streams.at[c->stream].unwind};
 }
 
 /* ---- those that wait --------------------------------------------------------- */
@@ -82,6 +94,7 @@ static bool put_off(struct gpc_sampler *s, const struct counted *c,
 	struct gpc_late_sample late = {.stream = c->stream,
 				       .process = c->p->id,
 				       .key = c->key,
+				       .taken_ns = c->taken_ns,
 				       .since_ns = gpc_now_ns()};
 
 	if (!c->p->space || s->late_bytes > LATE_BYTES || !vec_reserve(&s->late, 1) ||
@@ -97,13 +110,15 @@ static bool put_off(struct gpc_sampler *s, const struct counted *c,
 static bool count_one_late(struct gpc_sampler *s, const struct gpc_late_sample *late, bool is_last)
 {
 	struct counted c = {late->stream, gpc_table_by_id(s->table, late->process), late->key,
-			    late->space};
+			    late->space, late->taken_ns};
+	struct gpc_native_question q;
 	enum gpc_native_answer answer;
 
 	if (!c.p)
 		return true;
-	answer = gpc_native_unwind(&s->native, late->space, &late->sample,
-				   s->streams.at[late->stream].unwind, is_last, &s->unwound);
+	q = question(s, &c, &late->sample, late->space);
+	q.is_last = is_last;
+	answer = gpc_native_unwind(&s->native, &q, &s->unwound);
 	if (answer == GPC_NATIVE_LATER)
 		return false;
 	count(s, &c, &late->sample, answer == GPC_NATIVE_DONE ? &s->unwound : NULL);
@@ -148,28 +163,28 @@ void gpc_sampler_count_late(struct gpc_sampler *s, bool all)
 static void count_unwound(struct gpc_sampler *s, const struct counted *c,
 			  const struct gpc_perf_sample *sample)
 {
-	enum gpc_unwind_mode mode = s->streams.at[c->stream].unwind;
-	const struct gpc_space *space;
+	struct gpc_native_question q;
 	enum gpc_native_answer answer;
 
 	/* Without registers there is no user part; its mappings need not be read. */
-	if (mode == GPC_UNWIND_FP || !sample->n_regs) {
+	if (s->streams.at[c->stream].unwind == GPC_UNWIND_FP || !sample->n_regs) {
 		count(s, c, sample, NULL);
 		return;
 	}
-	space = gpc_table_space(s->table, c->p);
-	answer = gpc_native_unwind(&s->native, space, sample, mode, false, &s->unwound);
+	q = question(s, c, sample, gpc_table_space(s->table, c->p));
+	answer = gpc_native_unwind(&s->native, &q, &s->unwound);
 	if (answer == GPC_NATIVE_LATER && put_off(s, c, sample))
 		return;
+	q.is_last = true;
 	if (answer == GPC_NATIVE_LATER)
-		answer = gpc_native_unwind(&s->native, space, sample, mode, true, &s->unwound);
+		answer = gpc_native_unwind(&s->native, &q, &s->unwound);
 	count(s, c, sample, answer == GPC_NATIVE_DONE ? &s->unwound : NULL);
 }
 
 void gpc_sampler_count(struct gpc_sampler *s, uint32_t stream, const struct gpc_perf_record *r,
 		       const struct gpc_pulled *pulled)
 {
-	struct counted c = {.stream = stream};
+	struct counted c = {.stream = stream, .taken_ns = r->time};
 
 	gpc_table_at(s->table, r->time);
 	c.p = gpc_table_sampled(s->table, (int32_t)r->pid, s->window);

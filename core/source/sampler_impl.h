@@ -28,11 +28,17 @@ struct gpc_stream {
 struct gpc_late_sample {
 	uint32_t stream;
 	uint64_t process, key; /* see gpc_key */
-	uint64_t since_ns;
+	uint64_t taken_ns, since_ns;
 	struct gpc_space *space;
 	struct gpc_perf_sample sample;
 	uint8_t *bytes; /* what sample points into */
 	size_t n;
+};
+
+/* A process whose jitdump file is read for unwinding. */
+struct gpc_known_jit {
+	uint64_t process;
+	uint32_t number;
 };
 
 struct gpc_sampler {
@@ -57,6 +63,7 @@ struct gpc_sampler {
 	struct gpc_pulled unwound;
 	vec(struct gpc_late_sample) late;
 	size_t late_bytes;
+	vec(struct gpc_known_jit) jits;
 	uint64_t late_turn; /* gpc_unwind_tables_turn when they were looked at */
 	struct gpc_place place;
 	struct gpc_threads threads; /* empty unless the config asks for them */
@@ -92,6 +99,8 @@ void gpc_sampler_set_unwind(struct gpc_sampler *s, enum gpc_unwind_mode mode);
 
 /* sampler_needs.c: what the process table and the opener call. */
 struct gpc_table_needs gpc_sampler_needs(struct gpc_sampler *s);
+/* Lets go of the files of processes that are no more. */
+void gpc_sampler_trim_jits(struct gpc_sampler *s);
 void gpc_sampler_jit_file(void *ctx, uint64_t process, enum gpc_jit_file kind, int fd);
 
 #endif

@@ -78,11 +78,12 @@ void gpc_sampler_set_unwind(struct gpc_sampler *s, enum gpc_unwind_mode mode)
 }
 
 /* Locked. */
-static const struct gpc_space *space_of(void *ctx, uint64_t target)
+static const struct gpc_space *space_of(void *ctx, uint64_t target, uint32_t *jit)
 {
 	struct gpc_sampler *s = ctx;
 	struct gpc_process *p = gpc_table_by_id(s->table, target);
 
+	*jit = p ? p->unwind_jit : 0;
 	return p ? gpc_table_space(s->table, p) : NULL;
 }
 

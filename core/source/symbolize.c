@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "source/fold.h"
 #include "source/frames.h"
+#include "source/gostack.h"
 #include "source/jitcode.h"
 #include "sym/demangle.h"
 
@@ -27,6 +28,7 @@ struct run {
 	uint64_t process; /* whose own and jit are */
 	struct gpc_jitcode jit;
 	gpc_frame unknown;
+	struct gpc_u64map go_places; /* frame -> enum gpc_go_place */
 	struct gpc_u64map build_ids; /* image -> text, of those asked for */
 };
 
@@ -323,28 +325,29 @@ static uint32_t put(const struct run *run, uint64_t value, gpc_frame frames[FRAM
 	return n + length;
 }
 
-/* Where Go leaves a stack for another one, or where a stack of its own begins (those
- * marked TOPFRAME or SPWRITE in runtime/asm_*.s, Go 1.26): what no unwinder can pass is
- * the end. */
-static bool is_end_of_go(struct run *run, gpc_frame frame)
+static enum gpc_go_place go_place(struct run *run, gpc_frame frame)
 {
-	static const char *const ends[] = {"goexit",      "mcall",     "mstart",    "rt0_go",
-					   "systemstack", "morestack", "asmcgocall"};
+	enum gpc_go_place place = GPC_GO_NOT;
 	struct gpc_frame_entry e;
 	const char *name;
+	uint64_t known;
 	size_t n;
 
-	if (!gpc_names_entry(run->y->names, frame, &e))
-		return false;
-	name = gpc_names_text(run->y->names, e.function, &n);
-	if (strncmp(name, "runtime.", 8) != 0)
-		return false;
-	name += 8;
-	n = strcspn(name, ". "); /* "mcall.abi0", "mcall (file)" */
-	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-		if (strlen(ends[i]) == n && strncmp(name, ends[i], n) == 0)
-			return true;
-	return false;
+	if (gpc_u64map_get(&run->go_places, frame, &known))
+		return (enum gpc_go_place)known;
+	if (gpc_names_entry(run->y->names, frame, &e)) {
+		name = gpc_names_text(run->y->names, e.function, &n);
+		place = gpc_go_place(name, n);
+	}
+	gpc_u64map_set(&run->go_places, frame, place);
+	return place;
+}
+
+/* A goroutine's stack, or that of one of Go's threads, ends below this frame. */
+static bool is_beyond_go(struct run *run, const gpc_frame *frames, uint32_t before, uint32_t n)
+{
+	return before && n > before && go_place(run, frames[before - 1]) == GPC_GO_TOP &&
+	       go_place(run, frames[n - 1]) != GPC_GO_NOT;
 }
 
 static gpc_status symbolize_row(struct run *run, const struct gpc_stack_row *row,
@@ -355,10 +358,17 @@ static gpc_status symbolize_row(struct run *run, const struct gpc_stack_row *row
 	gpc_status st;
 
 	for (uint32_t i = 0; i < row->n_frames && i < GPC_FOLD_MAX; i++) {
-		if (row->frames[i] == GPC_RAW_CUT && n && is_end_of_go(run, frames[n - 1]))
+		uint32_t before = n;
+
+		if (row->frames[i] == GPC_RAW_CUT && n &&
+		    go_place(run, frames[n - 1]) > GPC_GO_PLAIN)
 			continue;
 		n = put(run, resolve(run, gpc_key_process(row->process), row->frames[i]), frames,
 			n);
+		if (is_beyond_go(run, frames, before, n)) {
+			n = before;
+			break;
+		}
 	}
 	/* A row without frames is what came over the cap; it stays one. */
 	st = gpc_stacks_add(out, row->process, frames, n, row->value);
@@ -459,6 +469,7 @@ gpc_status gpc_symbolize(struct gpc_symbolizer *y, const struct gpc_stacks *raw,
 	gpc_u64map_deinit(&run.shared);
 	gpc_u64map_deinit(&run.own);
 	vec_deinit(&run.chains);
+	gpc_u64map_deinit(&run.go_places);
 	gpc_u64map_deinit(&run.build_ids);
 	gpc_jitcode_deinit(&run.jit);
 	return st < 0 ? gpc_err_set(err, st, "symbolize: %s", gpc_status_name(st)) : GPC_OK;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -11,10 +12,11 @@
 #include "base/vec.h"
 #include "sym/codemap.h"
 
-#define MAGIC     0x4a695444 /* "JiTD" */
-#define NONE      UINT32_MAX
-#define LONGEST   16384
-#define MAX_LINES (1u << 20) /* of one piece of code */
+#define MAGIC        0x4a695444 /* "JiTD" */
+#define NONE         UINT32_MAX
+#define LONGEST      16384
+#define MAX_LINES    (1u << 20) /* of one piece of code */
+#define HEADER_LEAST 40
 
 enum { LOAD = 0, MOVE = 1, DEBUG_INFO = 2, CLOSE = 3, UNWINDING_INFO = 4 };
 
@@ -36,25 +38,28 @@ struct unwind {
 };
 
 struct gpc_jitdump {
+	enum gpc_jitdump_part part;
+	size_t max;
 	vec(struct piece) pieces;
 	vec(struct line) lines;
 	vec(struct unwind) unwinds;
 	vec(char) texts;
 	struct gpc_codemap code; /* values: pieces */
+	/* For what is still to come. */
+	vec(struct gpc_code) list;
+	struct gpc_u64map by_index; /* number of the code → its newest piece */
+	uint64_t at;                /* the first record that was not read */
+	uint64_t lines_of;          /* what came before the code it belongs to */
+	uint32_t first_line, unwind;
+	bool is_over; /* closed, or full */
 };
 
 struct reader {
 	struct gpc_jitdump *d;
-	vec(struct gpc_code) list;
-	struct gpc_u64map by_index; /* number of the code → its newest piece */
 	int fd;
-	size_t max;
 	/* read so far */
-	uint64_t at, window;
+	uint64_t at, window, limit;
 	size_t n;
-	/* what came before the code it belongs to */
-	uint64_t lines_of;
-	uint32_t first_line, unwind;
 	bool no_memory;
 	uint8_t bytes[32768];
 };
@@ -97,7 +102,7 @@ static bool get(struct reader *r, uint64_t end, void *ret, size_t n)
 	return true;
 }
 
-/* A text up to its NUL, which is put among the others. */
+/* A text up to its NUL, which is put among the others where names are wanted. */
 static bool get_text(struct reader *r, uint64_t end, uint32_t *ret)
 {
 	struct gpc_jitdump *d = r->d;
@@ -107,6 +112,10 @@ static bool get_text(struct reader *r, uint64_t end, uint32_t *ret)
 	n = at ? strnlen((const char *)at, room) : 0;
 	if (!at || n == room)
 		return false;
+	*ret = 0;
+	r->at += n + 1;
+	if (d->part == GPC_JITDUMP_FRAMES)
+		return true;
 	if (d->texts.n + n + 1 > UINT32_MAX || !vec_reserve(&d->texts, n + 1)) {
 		r->no_memory = true;
 		return false;
@@ -114,7 +123,6 @@ static bool get_text(struct reader *r, uint64_t end, uint32_t *ret)
 	*ret = (uint32_t)d->texts.n;
 	memcpy(d->texts.at + d->texts.n, at, n + 1);
 	d->texts.n += n + 1;
-	r->at += n + 1;
 	return true;
 }
 
@@ -126,32 +134,33 @@ static void add_piece(struct reader *r, const struct piece *piece, uint64_t inde
 	struct gpc_code code = {.start = piece->base,
 				.end = piece->base + piece->size,
 				.value = (uint32_t)d->pieces.n,
-				.order = (uint32_t)r->list.n};
+				.order = (uint32_t)d->list.n};
 
 	if (!piece->size || piece->size > UINT32_MAX || code.end < code.start)
 		return;
-	if (!vec_push(&d->pieces, *piece) || !vec_push(&r->list, code) ||
-	    !gpc_u64map_set(&r->by_index, index, code.value))
+	if (!vec_push(&d->pieces, *piece) || !vec_push(&d->list, code) ||
+	    !gpc_u64map_set(&d->by_index, index, code.value))
 		r->no_memory = true;
 }
 
 static void read_load(struct reader *r, uint64_t end)
 {
+	struct gpc_jitdump *d = r->d;
 	struct {
 		uint32_t pid, tid;
 		uint64_t vma, address, size, index;
 	} head;
-	struct piece piece = {.first_line = r->first_line, .unwind = r->unwind};
+	struct piece piece = {.first_line = d->first_line, .unwind = d->unwind};
 
 	if (!get(r, end, &head, sizeof head) || !get_text(r, end, &piece.name))
 		return;
 	piece.base = head.address;
 	piece.size = head.size;
-	if (r->lines_of == head.address)
-		piece.n_lines = (uint32_t)(r->d->lines.n - r->first_line);
-	r->first_line = (uint32_t)r->d->lines.n;
-	r->lines_of = 0;
-	r->unwind = NONE;
+	if (d->lines_of == head.address)
+		piece.n_lines = (uint32_t)(d->lines.n - d->first_line);
+	d->first_line = (uint32_t)d->lines.n;
+	d->lines_of = 0;
+	d->unwind = NONE;
 	add_piece(r, &piece, head.index);
 }
 
@@ -166,7 +175,8 @@ static void read_move(struct reader *r, uint64_t end)
 	struct piece piece;
 	uint64_t place;
 
-	if (!get(r, end, &head, sizeof head) || !gpc_u64map_get(&r->by_index, head.index, &place))
+	if (!get(r, end, &head, sizeof head) ||
+	    !gpc_u64map_get(&r->d->by_index, head.index, &place))
 		return;
 	piece = r->d->pieces.at[place];
 	piece.base = head.to;
@@ -187,10 +197,10 @@ static void read_lines(struct reader *r, uint64_t end)
 	} entry;
 	uint32_t file = NONE;
 
-	if (!get(r, end, &head, sizeof head))
+	if (d->part == GPC_JITDUMP_FRAMES || !get(r, end, &head, sizeof head))
 		return;
-	d->lines.n = r->first_line; /* those of code that never came */
-	r->lines_of = head.address;
+	d->lines.n = d->first_line; /* those of code that never came */
+	d->lines_of = head.address;
 	for (uint64_t i = 0; i < head.n && i < MAX_LINES && !r->no_memory; i++) {
 		uint32_t text;
 
@@ -222,7 +232,7 @@ static void read_unwind(struct reader *r, uint64_t end)
 	    head.header_size > head.size)
 		return;
 	u = (struct unwind){r->at, head.size, head.header_size};
-	r->unwind = (uint32_t)d->unwinds.n;
+	d->unwind = (uint32_t)d->unwinds.n;
 	if (!vec_push(&d->unwinds, u))
 		r->no_memory = true;
 }
@@ -231,19 +241,13 @@ static size_t bytes_of(const struct gpc_jitdump *d)
 {
 	return sizeof *d + d->pieces.room * sizeof *d->pieces.at +
 	       d->lines.room * sizeof *d->lines.at + d->unwinds.room * sizeof *d->unwinds.at +
-	       d->texts.room + d->code.entries.room * sizeof *d->code.entries.at;
+	       d->texts.room + d->code.entries.room * sizeof *d->code.entries.at +
+	       d->list.room * sizeof *d->list.at + d->by_index.room * sizeof *d->by_index.slots;
 }
 
-/* False: there is nothing more, or no room for it. */
-static bool read_record(struct reader *r)
+static void read_body(struct reader *r, uint32_t id, uint64_t end)
 {
-	struct prefix p;
-	uint64_t start = r->at, end;
-
-	if (!get(r, UINT64_MAX, &p, sizeof p) || p.size < sizeof p)
-		return false;
-	end = start + p.size;
-	switch (p.id) {
+	switch (id) {
 	case LOAD:
 		read_load(r, end);
 		break;
@@ -256,13 +260,26 @@ static bool read_record(struct reader *r)
 	case UNWINDING_INFO:
 		read_unwind(r, end);
 		break;
-	case CLOSE:
-		return false;
 	default:
 		break;
 	}
-	r->at = end;
-	return !r->no_memory && bytes_of(r->d) + r->list.room * sizeof *r->list.at < r->max;
+}
+
+/* False: there is nothing more that is whole, or no room for it. */
+static bool read_record(struct reader *r)
+{
+	struct gpc_jitdump *d = r->d;
+	uint64_t start = r->at, end;
+	struct prefix p;
+
+	if (!get(r, r->limit, &p, sizeof p) || p.size < sizeof p || p.size > r->limit - start)
+		return false;
+	end = start + p.size;
+	if (p.id != CLOSE)
+		read_body(r, p.id, end);
+	r->at = d->at = end;
+	d->is_over = p.id == CLOSE || bytes_of(d) >= d->max;
+	return !r->no_memory && !d->is_over;
 }
 
 static bool read_header(struct reader *r)
@@ -272,20 +289,10 @@ static bool read_header(struct reader *r)
 		uint64_t time, flags;
 	} head;
 
-	if (!get(r, UINT64_MAX, &head, sizeof head) || head.magic != MAGIC ||
-	    head.size < sizeof head)
+	if (!get(r, r->limit, &head, sizeof head) || head.magic != MAGIC || head.size < sizeof head)
 		return false;
-	r->at = head.size;
+	r->at = r->d->at = head.size;
 	return true;
-}
-
-static void reader_free(struct reader **r)
-{
-	if (!*r)
-		return;
-	vec_deinit(&(*r)->list);
-	gpc_u64map_deinit(&(*r)->by_index);
-	free(*r);
 }
 
 bool gpc_jitdump_is(const char *path)
@@ -301,30 +308,76 @@ bool gpc_jitdump_is(const char *path)
 			  strcmp(at + 4 + digits, ".dump (deleted)") == 0);
 }
 
-gpc_status gpc_jitdump_load(int fd, size_t max_bytes, struct gpc_jitdump **ret, struct gpc_err *err)
+/* The map is made anew, since newer code may stand where older was. */
+static gpc_status make_map(struct gpc_jitdump *d, struct gpc_err *err)
 {
-	autocall(reader_free) struct reader *r = calloc(1, sizeof *r);
-	struct gpc_jitdump *d = calloc(1, sizeof *d);
+	struct gpc_codemap code;
 
-	if (!r || !d) {
-		free(d);
+	if (!gpc_codemap_init(&code, d->list.at, d->list.n))
 		return gpc_err_nomem(err);
-	}
+	gpc_codemap_deinit(&d->code);
+	d->code = code;
+	return GPC_OK;
+}
+
+gpc_status gpc_jitdump_more(struct gpc_jitdump *d, int fd, bool *has_more, struct gpc_err *err)
+{
+	autofree struct reader *r = NULL;
+	size_t before = d->list.n;
+	struct stat st;
+
+	*has_more = false;
+	if (fstat(fd, &st) < 0)
+		return gpc_err_sys(err, "jitdump file");
+	/* Not even its header may have been written. */
+	if (d->is_over || (uint64_t)st.st_size <= d->at || st.st_size < HEADER_LEAST)
+		return GPC_OK;
+	r = calloc(1, sizeof *r);
+	if (!r)
+		return gpc_err_nomem(err);
 	r->d = d;
 	r->fd = fd;
-	r->max = max_bytes;
-	r->unwind = NONE;
-	if (!read_header(r)) {
-		gpc_jitdump_free(d);
+	r->at = d->at;
+	r->limit = (uint64_t)st.st_size;
+	if (!d->at && !read_header(r))
 		return gpc_err_set(err, GPC_E_UNSUPPORTED, "not a jitdump file of this machine");
-	}
 	while (read_record(r))
 		;
-	if (r->no_memory || !gpc_codemap_init(&d->code, r->list.at, r->list.n)) {
-		gpc_jitdump_free(d);
+	if (r->no_memory)
 		return gpc_err_nomem(err);
-	}
-	*ret = d;
+	*has_more = d->list.n != before;
+	return *has_more ? make_map(d, err) : GPC_OK;
+}
+
+struct gpc_jitdump *gpc_jitdump_new(enum gpc_jitdump_part part, size_t max_bytes)
+{
+	struct gpc_jitdump *d = calloc(1, sizeof *d);
+
+	if (!d)
+		return NULL;
+	d->part = part;
+	d->max = max_bytes;
+	d->unwind = NONE;
+	return d;
+}
+
+static void cleanup_dump(struct gpc_jitdump **d)
+{
+	gpc_jitdump_free(*d);
+}
+
+gpc_status gpc_jitdump_load(int fd, size_t max_bytes, struct gpc_jitdump **ret, struct gpc_err *err)
+{
+	autocall(cleanup_dump) struct gpc_jitdump *d =
+		gpc_jitdump_new(GPC_JITDUMP_NAMES, max_bytes);
+	bool has_more;
+
+	if (!d)
+		return gpc_err_nomem(err);
+	gpc_try(gpc_jitdump_more(d, fd, &has_more, err));
+	if (!d->at)
+		return gpc_err_set(err, GPC_E_UNSUPPORTED, "an empty jitdump file");
+	*ret = take(d);
 	return GPC_OK;
 }
 
@@ -336,6 +389,8 @@ void gpc_jitdump_free(struct gpc_jitdump *d)
 	vec_deinit(&d->lines);
 	vec_deinit(&d->unwinds);
 	vec_deinit(&d->texts);
+	vec_deinit(&d->list);
+	gpc_u64map_deinit(&d->by_index);
 	gpc_codemap_deinit(&d->code);
 	free(d);
 }
@@ -371,15 +426,29 @@ bool gpc_jitdump_find(const struct gpc_jitdump *d, uint64_t address, struct gpc_
 	return true;
 }
 
-bool gpc_jitdump_unwind(const struct gpc_jitdump *d, uint64_t address, struct gpc_jit_unwind *ret)
+bool gpc_jitdump_unwind(const struct gpc_jitdump *d, size_t *i, struct gpc_jit_unwind *ret)
 {
-	const struct piece *p = piece_at(d, address);
-	const struct unwind *u = p && p->unwind != NONE ? &d->unwinds.at[p->unwind] : NULL;
+	while (*i < d->code.entries.n) {
+		const struct gpc_codemap_entry *e = &d->code.entries.at[(*i)++];
+		const struct piece *p = &d->pieces.at[e->value];
+		const struct unwind *u;
 
-	if (!u)
-		return false;
-	*ret = (struct gpc_jit_unwind){p->base, p->size, u->offset, u->size, u->header_size};
-	return true;
+		if (p->unwind == NONE)
+			continue;
+		u = &d->unwinds.at[p->unwind];
+		*ret = (struct gpc_jit_unwind){.start = e->start,
+					       .end = e->start + e->size,
+					       .code = p->base,
+					       .offset = u->offset,
+					       .size = u->size - u->header_size};
+		return true;
+	}
+	return false;
+}
+
+bool gpc_jitdump_has_unwind(const struct gpc_jitdump *d)
+{
+	return d->unwinds.n > 0 || !d->pieces.n;
 }
 
 size_t gpc_jitdump_bytes(const struct gpc_jitdump *d)

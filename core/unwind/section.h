@@ -18,7 +18,7 @@ struct gpc_cfi_bytes {
  * Leaves ret->bytes NULL when there is none. */
 gpc_status gpc_cfi_eh_frame(const struct gpc_elf *elf, struct gpc_cfi_bytes *ret,
 			    struct gpc_err *err);
-/* .debug_frame, or the old .zdebug_frame. */
+/* .debug_frame, compressed by zlib or zstd or not at all, or the old .zdebug_frame. */
 gpc_status gpc_cfi_debug_frame(const struct gpc_elf *elf, struct gpc_cfi_bytes *ret,
 			       struct gpc_err *err);
 void gpc_cfi_bytes_deinit(struct gpc_cfi_bytes *b);

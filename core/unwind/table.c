@@ -38,6 +38,10 @@ static gpc_status copy_segments(struct gpc_unwind_table *t, const struct gpc_elf
 	t->segments = calloc(SEGMENTS_MAX, sizeof *t->segments);
 	if (!t->segments)
 		return gpc_err_nomem(err);
+	if (!elf) {
+		t->segments[t->n_segments++] = (struct gpc_unwind_segment){.n = UINT64_MAX};
+		return GPC_OK;
+	}
 	for (size_t i = 0; i < elf->segments.n && t->n_segments < SEGMENTS_MAX; i++) {
 		const struct gpc_elf_segment *s = &elf->segments.at[i];
 		uint64_t before = s->offset & (FILE_PAGE - 1);
@@ -110,7 +114,7 @@ gpc_status gpc_unwind_table_pack(const struct gpc_elf *elf, const gpc_unwind_pla
 
 	if (!t)
 		return gpc_err_nomem(err);
-	t->arch = gpc_unwind_arch_of(elf->machine);
+	t->arch = elf ? gpc_unwind_arch_of(elf->machine) : gpc_unwind_arch_here();
 	gpc_try(copy_segments(t, elf, err));
 	gpc_try(fill_rows(t, places, err));
 	gpc_rules_seal(rules);

@@ -55,7 +55,8 @@ struct gpc_unwind_place {
 };
 typedef vec(struct gpc_unwind_place) gpc_unwind_places;
 
-/* Takes the places (ascending; each ends the one before) and the rules. */
+/* Takes the places (ascending; each ends the one before) and the rules. elf NULL: they
+ * are addresses of a process of this machine, which stand in no file. */
 gpc_status gpc_unwind_table_pack(const struct gpc_elf *elf, const gpc_unwind_places *places,
 				 struct gpc_rules *rules, struct gpc_unwind_table **ret,
 				 struct gpc_err *err);

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unwind/tables.h"
-
 #include <link.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -9,64 +7,30 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/map.h"
 #include "base/thread.h"
-#include "base/vec.h"
+#include "unwind/tables_impl.h"
 
-#define MODULE    "unwind"
 #define LATER_NS  (10 * GPC_MS_NS) /* between looks whether a file was opened */
 #define TRIES_MAX 300
-
-enum state {
-	WANTED, /* in the queue, or being built */
-	ABSENT, /* to be queued when it is asked for */
-	READY,
-	NONE,   /* the file has none, or is not for us */
-	NO_FILE /* it could not be had */
-};
-
-struct entry {
-	uint32_t image, refs, tries;
-	enum state state;
-	uint64_t turn;
-	struct gpc_unwind_table *table;
-};
-
-struct gpc_unwind_tables {
-	struct gpc_images *images;
-	struct gpc_log *log;
-	size_t max_bytes;
-	pthread_t thread;
-	bool is_running;
-	pthread_mutex_t lock; /* covers what follows */
-	pthread_cond_t work;
-	bool is_stopping;
-	vec(struct entry *) all;
-	struct gpc_u64map by_image; /* -> place in all */
-	vec(uint32_t) queue;        /* from head on */
-	size_t head;
-	vec(uint32_t) later; /* their files are not open yet */
-	uint64_t turn, changes;
-	struct gpc_unwind_tables_stats stats;
-};
+#define AGAIN_NS  GPC_SECOND_NS /* after that a file that was not there is tried again */
 
 /* ---- locked -------------------------------------------------------------------- */
 
-static struct entry *find(const struct gpc_unwind_tables *t, uint32_t image)
+struct gpc_unwind_entry *gpc_unwind_find(const struct gpc_unwind_tables *t, uint32_t image)
 {
 	uint64_t place;
 
 	return gpc_u64map_get(&t->by_image, image, &place) ? t->all.at[place] : NULL;
 }
 
-static struct entry *add(struct gpc_unwind_tables *t, uint32_t image)
+struct gpc_unwind_entry *gpc_unwind_add(struct gpc_unwind_tables *t, uint32_t image)
 {
-	struct entry *e = calloc(1, sizeof *e);
+	struct gpc_unwind_entry *e = calloc(1, sizeof *e);
 
 	if (!e)
 		return NULL;
 	e->image = image;
-	e->state = ABSENT;
+	e->state = GPC_TABLE_ABSENT;
 	if (!vec_reserve(&t->all, 1) || !gpc_u64map_set(&t->by_image, image, t->all.n)) {
 		free(e);
 		return NULL;
@@ -75,47 +39,89 @@ static struct entry *add(struct gpc_unwind_tables *t, uint32_t image)
 	return e;
 }
 
-static void drop_table(struct gpc_unwind_tables *t, struct entry *e)
+void gpc_unwind_drop_table(struct gpc_unwind_tables *t, struct gpc_unwind_entry *e)
 {
 	if (!e->table)
 		return;
 	t->stats.tables--;
 	t->stats.bytes -= e->table->bytes;
 	gpc_unwind_table_free(take(e->table));
-	e->state = ABSENT;
+	e->state = GPC_TABLE_ABSENT;
 }
 
-static struct entry *least_recent(const struct gpc_unwind_tables *t, const struct entry *but)
+static void gpc_unwind_free_retired(struct gpc_unwind_entry *e)
 {
-	struct entry *ret = NULL;
+	for (size_t i = 0; i < e->retired.n; i++)
+		gpc_unwind_table_free(e->retired.at[i]);
+	e->retired.n = 0;
+}
+
+void gpc_unwind_free_entry(struct gpc_unwind_entry *e)
+{
+	gpc_unwind_table_free(e->table);
+	gpc_unwind_free_retired(e);
+	vec_deinit(&e->retired);
+	if (e->jit)
+		gpc_unwind_jit_deinit(e->jit);
+	free(e->jit);
+	free(e);
+}
+
+/* From the list. */
+void gpc_unwind_take_out(struct gpc_unwind_tables *t, struct gpc_unwind_entry *e)
+{
+	uint64_t place;
+
+	if (!gpc_u64map_get(&t->by_image, e->image, &place))
+		return;
+	gpc_u64map_remove(&t->by_image, e->image);
+	t->all.at[place] = t->all.at[--t->all.n];
+	if (place < t->all.n)
+		gpc_u64map_set(&t->by_image, t->all.at[place]->image, place);
+}
+
+static struct gpc_unwind_entry *least_recent(const struct gpc_unwind_tables *t,
+					     const struct gpc_unwind_entry *but)
+{
+	struct gpc_unwind_entry *ret = NULL;
 
 	for (size_t i = 0; i < t->all.n; i++) {
-		struct entry *e = t->all.at[i];
+		struct gpc_unwind_entry *e = t->all.at[i];
 
-		if (e->table && !e->refs && e != but && (!ret || e->turn < ret->turn))
+		if (e->table && !e->refs && !e->is_renewing && e != but &&
+		    (!ret || e->turn < ret->turn))
 			ret = e;
 	}
 	return ret;
 }
 
 /* newest: stays, however large it is. */
-static void keep_budget(struct gpc_unwind_tables *t, const struct entry *newest)
+static void keep_budget(struct gpc_unwind_tables *t, const struct gpc_unwind_entry *newest)
 {
 	while (t->stats.bytes > t->max_bytes) {
-		struct entry *e = least_recent(t, newest);
+		struct gpc_unwind_entry *e = least_recent(t, newest);
 
 		if (!e)
 			return;
-		drop_table(t, e);
+		gpc_unwind_drop_table(t, e);
 		t->stats.evicted++;
 	}
 }
 
-static void want(struct gpc_unwind_tables *t, struct entry *e)
+/* Its file may have been opened meanwhile, on a slow machine or for another process. */
+static void try_again(struct gpc_unwind_tables *t, struct gpc_unwind_entry *e)
+{
+	if (e->is_renewing || e->due_ns > gpc_now_ns() || !vec_push(&t->queue, e->image))
+		return;
+	e->is_renewing = true;
+	pthread_cond_signal(&t->work);
+}
+
+static void want(struct gpc_unwind_tables *t, struct gpc_unwind_entry *e)
 {
 	if (!vec_push(&t->queue, e->image))
 		return;
-	e->state = WANTED;
+	e->state = GPC_TABLE_WANTED;
 	e->tries = 0;
 	pthread_cond_signal(&t->work);
 }
@@ -190,11 +196,11 @@ static bool next_image(struct gpc_unwind_tables *t, uint32_t *ret)
 	return true;
 }
 
-static void enter(struct gpc_unwind_tables *t, struct entry *e, struct gpc_unwind_table *table,
-		  uint64_t ns)
+void gpc_unwind_enter(struct gpc_unwind_tables *t, struct gpc_unwind_entry *e,
+		      struct gpc_unwind_table *table, uint64_t ns)
 {
 	e->table = table;
-	e->state = READY;
+	e->state = GPC_TABLE_READY;
 	e->turn = ++t->turn;
 	t->stats.tables++;
 	t->stats.bytes += table->bytes;
@@ -205,7 +211,7 @@ static void enter(struct gpc_unwind_tables *t, struct entry *e, struct gpc_unwin
 }
 
 /* Its file was not open; it may still be. */
-static bool put_off(struct gpc_unwind_tables *t, struct entry *e)
+static bool put_off(struct gpc_unwind_tables *t, struct gpc_unwind_entry *e)
 {
 	return e->tries++ < TRIES_MAX && gpc_images_wants_file(t->images, e->image) &&
 	       vec_push(&t->later, e->image);
@@ -217,23 +223,25 @@ static void make(struct gpc_unwind_tables *t, uint32_t image)
 	struct gpc_unwind_table *table = NULL;
 	struct gpc_err err;
 	gpc_status st = build(t, image, &table, &err);
-	struct entry *e;
+	struct gpc_unwind_entry *e;
 	autolock(&t->lock);
 
-	e = find(t, image);
+	e = gpc_unwind_find(t, image);
 	if (!e) { /* forgotten meanwhile */
 		gpc_unwind_table_free(table);
 		return;
 	}
-	if (st == GPC_E_GONE && put_off(t, e))
+	if (st == GPC_E_GONE && e->state == GPC_TABLE_WANTED && put_off(t, e))
 		return;
 	t->changes++;
+	e->is_renewing = false;
+	e->due_ns = gpc_now_ns() + AGAIN_NS;
 	if (st == GPC_OK) {
-		enter(t, e, table, gpc_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin);
+		gpc_unwind_enter(t, e, table, gpc_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin);
 		return;
 	}
-	e->state = st == GPC_E_GONE ? NO_FILE : NONE;
-	gpc_debug(t->log, MODULE, "image %u has no table: %s", image, err.text);
+	e->state = st == GPC_E_GONE ? GPC_TABLE_NO_FILE : GPC_TABLE_NONE;
+	gpc_debug(t->log, GPC_UNWIND_MODULE, "image %u has no table: %s", image, err.text);
 }
 
 static void *run(void *arg)
@@ -241,8 +249,12 @@ static void *run(void *arg)
 	struct gpc_unwind_tables *t = arg;
 	uint32_t image;
 
-	while (next_image(t, &image))
-		make(t, image);
+	while (next_image(t, &image)) {
+		if (gpc_unwind_is_jit(image))
+			gpc_unwind_make_jit(t, image);
+		else
+			make(t, image);
+	}
 	return NULL;
 }
 
@@ -286,10 +298,8 @@ void gpc_unwind_tables_free(struct gpc_unwind_tables *t)
 	if (!t)
 		return;
 	gpc_unwind_tables_stop(t);
-	for (size_t i = 0; i < t->all.n; i++) {
-		gpc_unwind_table_free(t->all.at[i]->table);
-		free(t->all.at[i]);
-	}
+	for (size_t i = 0; i < t->all.n; i++)
+		gpc_unwind_free_entry(t->all.at[i]);
 	vec_deinit(&t->all);
 	vec_deinit(&t->queue);
 	vec_deinit(&t->later);
@@ -302,33 +312,35 @@ void gpc_unwind_tables_free(struct gpc_unwind_tables *t)
 enum gpc_code_state gpc_unwind_tables_get(struct gpc_unwind_tables *t, uint32_t image,
 					  const struct gpc_unwind_table **ret)
 {
-	struct entry *e;
+	struct gpc_unwind_entry *e;
 	autolock(&t->lock);
 
-	e = find(t, image);
-	if (!e)
-		e = add(t, image);
+	e = gpc_unwind_find(t, image);
+	if (!e && !gpc_unwind_is_jit(image))
+		e = gpc_unwind_add(t, image);
 	if (!e)
 		return GPC_CODE_PLAIN;
-	if (e->state == ABSENT)
+	if (e->state == GPC_TABLE_ABSENT)
 		want(t, e);
-	if (e->state == READY) {
+	if (e->state == GPC_TABLE_NO_FILE)
+		try_again(t, e);
+	if (e->state == GPC_TABLE_READY) {
 		e->refs++;
 		e->turn = ++t->turn;
 		*ret = e->table;
 		return GPC_CODE_KNOWN;
 	}
-	return e->state == WANTED ? GPC_CODE_WAITING : GPC_CODE_PLAIN;
+	return e->state == GPC_TABLE_WANTED ? GPC_CODE_WAITING : GPC_CODE_PLAIN;
 }
 
 void gpc_unwind_tables_put(struct gpc_unwind_tables *t, uint32_t image)
 {
-	struct entry *e;
+	struct gpc_unwind_entry *e;
 	autolock(&t->lock);
 
-	e = find(t, image);
-	if (e && e->refs)
-		e->refs--;
+	e = gpc_unwind_find(t, image);
+	if (e && e->refs && --e->refs == 0)
+		gpc_unwind_free_retired(e);
 }
 
 uint64_t gpc_unwind_tables_turn(struct gpc_unwind_tables *t)
@@ -343,20 +355,19 @@ void gpc_unwind_tables_trim(struct gpc_unwind_tables *t)
 	autolock(&t->lock);
 
 	for (size_t i = t->all.n; i-- > 0;) {
-		struct entry *e = t->all.at[i];
-		bool is_known =
-			e->image == GPC_UNWIND_VDSO || gpc_images_path(t->images, e->image) != NULL;
+		struct gpc_unwind_entry *e = t->all.at[i];
+		bool is_known = e->jit || e->image == GPC_UNWIND_VDSO ||
+				gpc_images_path(t->images, e->image) != NULL;
 
-		if (e->state == NO_FILE)
-			e->state = ABSENT;
-		if (is_known || e->refs || e->state == WANTED)
+		if (e->state == GPC_TABLE_NO_FILE)
+			e->state = GPC_TABLE_ABSENT;
+		if (e->refs || e->state == GPC_TABLE_WANTED || e->is_renewing)
 			continue;
-		drop_table(t, e);
-		gpc_u64map_remove(&t->by_image, e->image);
-		t->all.at[i] = t->all.at[--t->all.n];
-		if (i < t->all.n)
-			gpc_u64map_set(&t->by_image, t->all.at[i]->image, i);
-		free(e);
+		if (e->jit ? !e->is_removed : is_known)
+			continue;
+		gpc_unwind_drop_table(t, e);
+		gpc_unwind_take_out(t, e);
+		gpc_unwind_free_entry(e);
 	}
 }
 

@@ -29,6 +29,16 @@ enum gpc_code_state gpc_unwind_tables_get(struct gpc_unwind_tables *t, uint32_t 
 					  const struct gpc_unwind_table **ret);
 void gpc_unwind_tables_put(struct gpc_unwind_tables *t, uint32_t image);
 
+/* ---- code that a process makes ------------------------------------------------- */
+
+/* A number to stand in the place of an image's, for code that this jitdump file tells
+ * of. Takes fd. 0: no memory. In its table vaddr is the address in the process. */
+uint32_t gpc_unwind_tables_add_jit(struct gpc_unwind_tables *t, int fd);
+void gpc_unwind_tables_remove_jit(struct gpc_unwind_tables *t, uint32_t number);
+/* Some of the code was executed at since_ns. True: the file was not read since, and will
+ * be; its table may tell more then. False: not needed, or it would take too long. */
+bool gpc_unwind_tables_renew(struct gpc_unwind_tables *t, uint32_t number, uint64_t since_ns);
+
 /* Moves on whenever a table has come, or is known not to come: only then asking again
  * makes sense. */
 uint64_t gpc_unwind_tables_turn(struct gpc_unwind_tables *t);

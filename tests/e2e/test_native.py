@@ -3,6 +3,7 @@
 pointers, mostly stripped. That they reach their root, that two functions get their 70:30,
 and what the modes of unwinding make of them."""
 import os
+import platform
 import shutil
 import time
 
@@ -24,23 +25,29 @@ HEAVY, LIGHT = "heavy", "light"
 DEPTH = 200  # of deep.cpp
 TRUNCATED = "[truncated]"
 
+# Where a goroutine begins, a thread of the scheduler, and where either changes to another
+# stack.
+GO_ENDS = {f"runtime.{name}{abi}" for abi in ("", ".abi0") for name in (
+    "goexit", "mcall", "mstart", "rt0_go", "systemstack", "morestack")}
+
 # The outermost functions of each program's stacks; None: that it is no mark is enough
 # (the root has no name in a stripped file).
 ROOTS = {
     "omit": {"_start"},
+    "separate": {"_start"},
     "stripped": None,
     "static": {"_start"},
     # musl's start code says nothing of its own frames.
     "musl": {"libc_start_main_stage2", "_start", "_start_c"},
     "rust": {"_start"},
     # Threads of the scheduler change stacks on their way.
-    "go": {"runtime.goexit", "runtime.goexit.abi0", "runtime.mcall", "runtime.mstart",
-           "runtime.mstart.abi0", "runtime.systemstack", "runtime.systemstack.abi0",
-           "runtime.morestack", "runtime.morestack.abi0", "runtime.rt0_go",
-           "runtime.rt0_go.abi0"},
+    "go": GO_ENDS,
+    "goroutines": GO_ENDS,
     "deep": {"_start"},
     "handler": {"_start"},
     "closer": {"_start"},
+    "jit": {"_start"},
+    "noreturn": {"_start"},
     # libc's __start_context, which is no symbol of a stripped libc, for the coroutine;
     # the program's own main beside it.
     "coroutine": None,
@@ -93,11 +100,23 @@ def musl(stage):
     return path
 
 
+def separate(stage):
+    """Stripped, with a debug file beside it that .gnu_debuglink names."""
+    full = stage.build("separate_full", "plain.c", *OMIT, "-g")
+    path, debug = stage.folder / "separate", stage.folder / "separate.debug"
+    for command in (["--only-keep-debug", full, debug], ["--strip-all", full, path],
+                    [f"--add-gnu-debuglink={debug}", path]):
+        stage.tools.run("objcopy", *command)
+    full.unlink()
+    return path
+
+
 def prepare(stage):
     build = stage.build
     rust = ["-C", "force-frame-pointers=no", "-C", "strip=debuginfo"]
     stage.run(SECONDS,
               omit=build("omit", "plain.c", *OMIT),
+              separate=separate(stage),
               stripped=build("stripped", "plain.c", *OMIT, "-rdynamic", "-s"),
               static=build("static", "plain.c", *OMIT, "-static"),
               musl=musl(stage),
@@ -109,7 +128,13 @@ def prepare(stage):
               threads=build("threads", "threads.c", *OMIT, "-pthread"))
     library = build("library.so", "library.c", *OMIT, "-shared", "-fPIC")
     stage.prepare("closer", build("closer", "closer.c", *OMIT), str(SECONDS), "wait", library)
-    stage.run(SHORT, zero=build("zero", "zero.c", *OMIT))
+    if platform.machine() == "x86_64":
+        stage.prepare("jit", build("jit", "jitframes.c", *OMIT), str(SECONDS), "wait", stage.folder)
+    else:
+        stage.missing["jit"] = "its code is of x86-64"
+    stage.run(SHORT, zero=build("zero", "zero.c", *OMIT),
+              noreturn=build("noreturn", "noreturn.c", *OMIT, "-falign-functions=1"),
+              goroutines=build("goroutines", "goroutines.go", "-ldflags", "-s -w", needs="go"))
 
 
 def perform(stage, mode, *options):
@@ -166,8 +191,8 @@ def test_stacks_end_at_a_root(stage, name):
     assert total(good) >= 0.99 * total(rows), bad[:10]
 
 
-@pytest.mark.parametrize("name", ["omit", "stripped", "static", "musl", "handler", "closer",
-                                  "coroutine", "threads"])
+@pytest.mark.parametrize("name", ["omit", "separate", "stripped", "static", "musl", "handler",
+                                  "closer", "coroutine", "jit", "threads"])
 def test_share(stage, name):
     rows = rows_of(stage, name)
     check_share(total(with_frame(rows, HEAVY)), total(rows), stage.workloads[name].share(), name)
@@ -190,7 +215,7 @@ def in_leaf(rows):
     return [r for r in rows if user(r) and user(r)[-1].split("(")[0] in (HEAVY, LIGHT)]
 
 
-@pytest.mark.parametrize("name", ["omit", "static", "closer"])
+@pytest.mark.parametrize("name", ["omit", "separate", "static", "closer"])
 def test_no_frame_is_missing(stage, name):
     """From main on nothing but what the program called."""
     rows = [r for r in in_leaf(rows_of(stage, name)) if TRUNCATED not in r.frames]
@@ -218,6 +243,47 @@ def test_from_a_signal_handler_to_what_it_interrupted(stage):
         if TRUNCATED in frames:
             continue
         assert frames.index("main") < frames.index("interrupted") < frames.index("handle"), row
+
+
+def test_calls_that_never_return(stage):
+    """Where they would return to is another function."""
+    rows = in_leaf(rows_of(stage, "noreturn"))
+    for row in rows:
+        frames = user(row)
+        assert frames[frames.index("main"):-1] == ["main", "at_the_end", "leave", "middle"], row
+    assert total(rows) >= 0.95 * total(stage.rows["noreturn"])
+
+
+def test_through_generated_code_without_frame_pointers(stage):
+    """By what its jitdump file says, for code loaded, moved and replaced."""
+    rows = in_leaf(rows_of(stage, "jit"))
+    seen = {"jitted::first": 0, "jitted::second": 0}
+    for row in rows:
+        frames = user(row)
+        if TRUNCATED in frames:
+            continue
+        at = frames.index("main")
+        assert frames[at + 1] == "run" and frames[at + 3:at + 5] == ["work", "middle"], row
+        seen[frames[at + 2]] += row.count
+    whole = sum(seen.values())
+    assert whole >= 0.98 * total(rows)
+    # Where it was loaded first, the newest code's name counts.
+    assert 0.22 < seen["jitted::first"] / whole < 0.45, seen
+
+
+def test_goroutines_end_where_they_end(stage):
+    """Nothing of Go is taken for a caller of what Go calls the top of a stack."""
+    rows = rows_of(stage, "goroutines")
+    tops = {f"runtime.{name}{abi}" for abi in ("", ".abi0")
+            for name in ("goexit", "mcall", "mstart", "rt0_go")}
+    for row in rows:
+        frames = user(row)
+        assert not tops & set(frames[1:]), row
+        if any(f.startswith("main.") for f in frames):
+            assert frames[0] in tops, row
+    ends = {user(r)[0].removesuffix(".abi0") for r in rows if user(r)}
+    assert {"runtime.goexit", "runtime.mcall", "runtime.mstart"} <= ends, ends
+    assert any("main.spin" in r.frames for r in rows)
 
 
 def test_kernel_joins_without_a_seam(stage):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* many THREADS SECONDS MICROSECONDS: so many threads, each of which works for some
  * microseconds of CPU at the end of a path of 30 calls and then sleeps, so that all of
- * them together use about one CPU. */
+ * them together want twice the CPUs that are there. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #define DEPTH 30
 
-static unsigned threads, work_us;
+static unsigned threads, work_us, pause_us;
 static double seconds;
 
 static double now(clockid_t clock)
@@ -44,7 +44,7 @@ static void *run(void *arg)
 
 	while (now(CLOCK_MONOTONIC) < until) {
 		sum += descend(DEPTH, sum);
-		usleep(threads * work_us);
+		usleep(pause_us);
 	}
 	return (void *)(uintptr_t)sum;
 }
@@ -58,6 +58,7 @@ int main(int argc, char **argv)
 	threads = (unsigned)atoi(argv[1]);
 	seconds = atof(argv[2]);
 	work_us = (unsigned)atoi(argv[3]);
+	pause_us = threads * work_us / (2 * (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
 	for (unsigned i = 0; i < threads; i++)
 		if (pthread_create(&thread, NULL, run, (void *)(uintptr_t)i) != 0)
 			return 1;

@@ -4,6 +4,7 @@
  * each of them in every way. WHAT is "figures": a line of name and value for each of
  * those; or "stacks": a line for each sample, mode, end, functions from the root. */
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,12 +31,41 @@ static void need_file(void *ctx, uint32_t image, const struct gpc_process *p,
 	gpc_opener_file(u->opener, image, p, area);
 }
 
-static void take_map(void *ctx, uint64_t process, enum gpc_jit_file what, int fd)
+static void need_jitdump(void *ctx, const struct gpc_process *p, const struct gpc_area *area,
+			 const char *path)
 {
-	(void)ctx;
-	(void)process;
-	(void)what;
-	close(fd);
+	struct unwound *u = ctx;
+
+	gpc_opener_jitdump(u->opener, p, area, path);
+}
+
+/* On the opener's thread. */
+static void take_jit_file(void *ctx, uint64_t process, enum gpc_jit_file what, int fd)
+{
+	struct unwound *u = ctx;
+	struct jit_number jit = {.process = process};
+
+	if (what != GPC_JIT_DUMP) {
+		close(fd);
+		return;
+	}
+	jit.number = gpc_unwind_tables_add_jit(u->native.tables, fd);
+	pthread_mutex_lock(&u->lock);
+	if (!vec_push(&u->jits, jit))
+		exit(3);
+	pthread_mutex_unlock(&u->lock);
+}
+
+static uint32_t jit_of(struct unwound *u, uint64_t process)
+{
+	uint32_t ret = 0;
+
+	pthread_mutex_lock(&u->lock);
+	for (size_t i = 0; i < u->jits.n; i++)
+		if (u->jits.at[i].process == process)
+			ret = u->jits.at[i].number;
+	pthread_mutex_unlock(&u->lock);
+	return ret;
 }
 
 static void *copy(const void *from, size_t n)
@@ -84,12 +114,12 @@ static void on_record(void *ctx, const struct gpc_perf_record *r, uint32_t strea
 static void set_up(struct unwound *u)
 {
 	struct gpc_images_limits limits = {.symbol_bytes = 64u << 20, .max_files = 512};
-	struct gpc_table_needs needs = {.ctx = u, .file = need_file};
+	struct gpc_table_needs needs = {.ctx = u, .file = need_file, .jitdump = need_jitdump};
 	struct gpc_err err;
 
 	if (gpc_images_new(&limits, NULL, &u->images, &err) < 0 ||
 	    gpc_table_new("/proc", u->images, &needs, NULL, &u->table, &err) < 0 ||
-	    gpc_opener_new(u->images, take_map, u, NULL, &u->opener, &err) < 0 ||
+	    gpc_opener_new(u->images, take_jit_file, u, NULL, &u->opener, &err) < 0 ||
 	    gpc_unwind_tables_new(u->images, 64u << 20, NULL, &u->native.tables, &err) < 0 ||
 	    gpc_reader_new(NULL, &u->reader, &err) < 0) {
 		fprintf(stderr, "unwound: %s\n", err.text);
@@ -116,21 +146,28 @@ static void record(struct unwound *u, double seconds, const struct gpc_perf_requ
 		gpc_reader_drain(u->reader, gpc_now_ns() - 2 * GPC_MS_NS, &v);
 	}
 	gpc_reader_drain(u->reader, UINT64_MAX, &v);
+	u->recorded_ns = gpc_now_ns();
 	gpc_opener_settle(u->opener, 2 * GPC_SECOND_NS);
 }
 
 static enum gpc_native_answer unwind(struct unwound *u, const struct kept *k,
 				     enum gpc_unwind_mode mode, struct gpc_pulled *ret)
 {
+	struct gpc_native_question q = {.sample = &k->sample,
+					.space = k->space,
+					.jit = jit_of(u, k->process->id),
+					.taken_ns = u->recorded_ns,
+					.mode = mode};
 	enum gpc_native_answer answer;
 
 	for (unsigned tries = 0; tries < 1000; tries++) {
-		answer = gpc_native_unwind(&u->native, k->space, &k->sample, mode, false, ret);
+		answer = gpc_native_unwind(&u->native, &q, ret);
 		if (answer != GPC_NATIVE_LATER)
 			return answer;
 		usleep(5000);
 	}
-	return gpc_native_unwind(&u->native, k->space, &k->sample, mode, true, ret);
+	q.is_last = true;
+	return gpc_native_unwind(&u->native, &q, ret);
 }
 
 /* ---- stacks ---------------------------------------------------------------------- */
@@ -292,7 +329,7 @@ enum gpc_native_answer unwound_unwind(struct unwound *u, const struct kept *k,
 
 int main(int argc, char **argv)
 {
-	static struct unwound u;
+	static struct unwound u = {.lock = PTHREAD_MUTEX_INITIALIZER};
 	struct gpc_perf_request req = {.name = "cpu-clock",
 				       .type = PERF_TYPE_SOFTWARE,
 				       .config = PERF_COUNT_SW_CPU_CLOCK,

@@ -2,6 +2,8 @@
 #ifndef BENCH_UNWOUND_H
 #define BENCH_UNWOUND_H
 
+#include <pthread.h>
+
 #include "base/vec.h"
 #include "proc/opener.h"
 #include "source/native.h"
@@ -15,6 +17,12 @@ struct kept {
 	struct gpc_space *space;
 };
 
+/* gpc_unwind_tables_add_jit's, of a process. */
+struct jit_number {
+	uint64_t process;
+	uint32_t number;
+};
+
 struct unwound {
 	struct gpc_images *images;
 	struct gpc_table *table;
@@ -22,6 +30,9 @@ struct unwound {
 	struct gpc_reader *reader;
 	struct gpc_native native;
 	vec(struct kept) kept;
+	uint64_t recorded_ns; /* when that was over */
+	pthread_mutex_t lock; /* covers what follows */
+	vec(struct jit_number) jits;
 };
 
 /* By call frame information. */

@@ -41,5 +41,11 @@ for version in 2 3 4 5; do
 	link lines$version.so "$@" $debug -gdwarf-$version "$lines"
 done
 link linesz.so "$@" $debug -gz "$lines"
+"$objcopy" --compress-debug-sections=zlib-gnu "$out/lines4.so" "$out/linesgnu.so"
+"$objcopy" --compress-debug-sections=zstd "$out/lines5.so" "$out/lineszstd.so" 2>/dev/null ||
+	rm -f "$out/lineszstd.so"
+for version in 4 5; do
+	link split$version.so "$@" $debug -gdwarf-$version -gsplit-dwarf "$lines"
+done
 link lines64.so "$@" $debug -gdwarf-5 -gdwarf64 "$lines"
 : >"$stamp"

@@ -27,6 +27,17 @@ struct end {
 	bool is_complete;
 };
 
+static enum gpc_native_answer ask(const struct gpc_space *space, const struct gpc_perf_sample *s,
+				  enum gpc_unwind_mode mode, bool is_last)
+{
+	struct gpc_native_question q = {.sample = s,
+					.space = space,
+					.mode = mode,
+					.is_last = is_last};
+
+	return gpc_native_unwind(&native, &q, &found);
+}
+
 static struct end unwind(enum gpc_unwind_mode mode, uint32_t stack_bytes, uint32_t chain)
 {
 	struct gpc_perf_sample s = own.sample;
@@ -36,7 +47,7 @@ static struct end unwind(enum gpc_unwind_mode mode, uint32_t stack_bytes, uint32
 	s.stack_bytes = stack_bytes;
 	s.n_ips = 3 + chain;
 	for (int i = 0; i < 5000 && answer == GPC_NATIVE_LATER; i++) {
-		answer = gpc_native_unwind(&native, own.space, &s, mode, false, &found);
+		answer = ask(own.space, &s, mode, false);
 		if (answer == GPC_NATIVE_LATER)
 			usleep(1000);
 	}
@@ -112,13 +123,10 @@ static void modes_and_samples_without_a_user_part(void **state)
 
 	descend(1);
 	s = own.sample;
-	assert_int_equal(gpc_native_unwind(&native, own.space, &s, GPC_UNWIND_FP, true, &found),
-			 GPC_NATIVE_CHAIN);
-	assert_int_equal(gpc_native_unwind(&native, &nothing, &s, GPC_UNWIND_SMART, true, &found),
-			 GPC_NATIVE_CHAIN);
+	assert_int_equal(ask(own.space, &s, GPC_UNWIND_FP, true), GPC_NATIVE_CHAIN);
+	assert_int_equal(ask(&nothing, &s, GPC_UNWIND_SMART, true), GPC_NATIVE_CHAIN);
 	s.n_regs = 0;
-	assert_int_equal(gpc_native_unwind(&native, own.space, &s, GPC_UNWIND_SMART, true, &found),
-			 GPC_NATIVE_CHAIN);
+	assert_int_equal(ask(own.space, &s, GPC_UNWIND_SMART, true), GPC_NATIVE_CHAIN);
 }
 
 int main(void)

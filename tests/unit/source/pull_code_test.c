@@ -14,9 +14,10 @@ struct world {
 	struct gpc_step_state state;
 };
 
-static const struct gpc_space *space_of(void *ctx, uint64_t target)
+static const struct gpc_space *space_of(void *ctx, uint64_t target, uint32_t *jit)
 {
 	(void)ctx;
+	*jit = 0;
 	return target == TARGET ? own.space : NULL;
 }
 

@@ -1,88 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sym/jitdump.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/cleanup.h"
+#include "jitfile.h"
 
-struct file {
-	uint8_t bytes[65536];
-	size_t n;
-};
-
-static void put(struct file *f, const void *at, size_t n)
-{
-	assert_true(n <= sizeof f->bytes - f->n);
-	memcpy(f->bytes + f->n, at, n);
-	f->n += n;
-}
-
-static void put32(struct file *f, uint32_t v)
-{
-	put(f, &v, sizeof v);
-}
-
-static void put64(struct file *f, uint64_t v)
-{
-	put(f, &v, sizeof v);
-}
-
-static void begin(struct file *f)
-{
-	memset(f, 0, sizeof *f);
-	put32(f, 0x4a695444);
-	put32(f, 1);
-	put32(f, 48); /* a header of a later version, longer than what we know */
-	put32(f, 62);
-	put32(f, 0);
-	put32(f, 4321);
-	put64(f, 1);
-	put64(f, 0);
-	put64(f, UINT64_MAX);
-}
-
-static void prefix(struct file *f, uint32_t id, size_t size)
-{
-	put32(f, id);
-	put32(f, (uint32_t)(16 + size));
-	put64(f, 7);
-}
-
-static void put_load(struct file *f, uint64_t at, uint64_t size, uint64_t index, const char *name)
-{
-	uint8_t code[256] = {0};
-
-	prefix(f, 0, 40 + strlen(name) + 1 + size);
-	put64(f, 0);
-	put64(f, at);
-	put64(f, at);
-	put64(f, size);
-	put64(f, index);
-	put(f, name, strlen(name) + 1);
-	put(f, code, size);
-}
-
-static void put_move(struct file *f, uint64_t from, uint64_t to, uint64_t size, uint64_t index)
-{
-	prefix(f, 1, 48);
-	put64(f, 0);
-	put64(f, to);
-	put64(f, from);
-	put64(f, to);
-	put64(f, size);
-	put64(f, index);
-}
-
-static struct gpc_jitdump *load(const struct file *f, size_t n)
+static struct gpc_jitdump *load(const struct jitfile *f, size_t n)
 {
 	autoclose int fd = memfd_create("jit", MFD_CLOEXEC);
 	struct gpc_jitdump *d;
@@ -110,14 +36,14 @@ static void expect(const struct gpc_jitdump *d, uint64_t address, const char *na
 static void finds_loaded_code(void **state)
 {
 	struct gpc_jitdump *d;
-	struct file f;
+	struct jitfile f;
 
 	(void)state;
-	begin(&f);
-	put_load(&f, 0x1000, 0x40, 1, "first");
-	prefix(&f, 99, 8); /* of a later version */
-	put64(&f, 0);
-	put_load(&f, 0x2000, 0x10, 2, "second<int>");
+	jit_begin(&f);
+	jit_put_load(&f, 0x1000, 0x40, 1, "first");
+	jit_prefix(&f, 99, 8); /* of a later version */
+	jit_put64(&f, 0);
+	jit_put_load(&f, 0x2000, 0x10, 2, "second<int>");
 	d = load(&f, f.n);
 	assert_non_null(d);
 	expect(d, 0xfff, NULL, NULL, 0);
@@ -131,12 +57,12 @@ static void finds_loaded_code(void **state)
 static void newest_code_counts(void **state)
 {
 	struct gpc_jitdump *d;
-	struct file f;
+	struct jitfile f;
 
 	(void)state;
-	begin(&f);
-	put_load(&f, 0x1000, 0x80, 1, "old");
-	put_load(&f, 0x1020, 0x20, 2, "new");
+	jit_begin(&f);
+	jit_put_load(&f, 0x1000, 0x80, 1, "old");
+	jit_put_load(&f, 0x1020, 0x20, 2, "new");
 	d = load(&f, f.n);
 	expect(d, 0x101f, "old", NULL, 0);
 	expect(d, 0x1020, "new", NULL, 0);
@@ -145,39 +71,19 @@ static void newest_code_counts(void **state)
 	gpc_jitdump_free(d);
 }
 
-/* Two lines in a file, a third in another. */
-static void put_lines(struct file *f, uint64_t at)
-{
-	prefix(f, 2, 16 + 3 * 16 + 5 + 2 + 5);
-	put64(f, at);
-	put64(f, 3);
-	put64(f, at);
-	put32(f, 10);
-	put32(f, 0);
-	put(f, "a.js", 5);
-	put64(f, at + 8);
-	put32(f, 11);
-	put32(f, 0);
-	put(f, "\xff", 2);
-	put64(f, at + 16);
-	put32(f, 5);
-	put32(f, 0);
-	put(f, "b.js", 5);
-}
-
 static void code_moves_with_its_lines(void **state)
 {
 	struct gpc_jitdump *d;
-	struct file f;
+	struct jitfile f;
 
 	(void)state;
-	begin(&f);
-	put_lines(&f, 0x1000);
-	put_load(&f, 0x1000, 0x40, 7, "moving");
-	put_load(&f, 0x3000, 0x40, 8, "without lines");
-	put_move(&f, 0x1000, 0x5000, 0x40, 7);
-	put_move(&f, 0x1000, 0x6000, 0x40, 99); /* of code that never was */
-	put_load(&f, 0x1000, 0x10, 9, "next");
+	jit_begin(&f);
+	jit_put_lines(&f, 0x1000);
+	jit_put_load(&f, 0x1000, 0x40, 7, "moving");
+	jit_put_load(&f, 0x3000, 0x40, 8, "without lines");
+	jit_put_move(&f, 0x1000, 0x5000, 0x40, 7);
+	jit_put_move(&f, 0x1000, 0x6000, 0x40, 99); /* of code that never was */
+	jit_put_load(&f, 0x1000, 0x10, 9, "next");
 	d = load(&f, f.n);
 	expect(d, 0x1000, "next", NULL, 0);
 	expect(d, 0x1010, "moving", "b.js", 5);
@@ -195,26 +101,66 @@ static void tells_unwind_information(void **state)
 	uint8_t frames[48] = {1};
 	struct gpc_jit_unwind u;
 	struct gpc_jitdump *d;
-	struct file f;
+	struct jitfile f;
+	size_t i = 0;
 
 	(void)state;
-	begin(&f);
-	prefix(&f, 4, 24 + sizeof frames);
-	put64(&f, sizeof frames);
-	put64(&f, 20);
-	put64(&f, sizeof frames);
-	put(&f, frames, sizeof frames);
-	put_load(&f, 0x1000, 0x40, 1, "with");
-	put_load(&f, 0x2000, 0x40, 2, "without");
+	jit_begin(&f);
+	jit_put_frames(&f, frames, sizeof frames, 20);
+	jit_put_load(&f, 0x1000, 0x40, 1, "with");
+	jit_put_load(&f, 0x2000, 0x40, 2, "without");
+	jit_put_load(&f, 0x1030, 0x20, 3, "over its end");
 	d = load(&f, f.n);
-	assert_true(gpc_jitdump_unwind(d, 0x1004, &u));
+	assert_true(gpc_jitdump_has_unwind(d));
+	assert_true(gpc_jitdump_unwind(d, &i, &u));
+	assert_int_equal(u.start, 0x1000);
+	assert_int_equal(u.end, 0x1030);
 	assert_int_equal(u.code, 0x1000);
-	assert_int_equal(u.code_size, 0x40);
 	assert_int_equal(u.offset, 48 + 16 + 24);
-	assert_int_equal(u.size, sizeof frames);
-	assert_int_equal(u.header_size, 20);
-	assert_false(gpc_jitdump_unwind(d, 0x2004, &u));
-	assert_false(gpc_jitdump_unwind(d, 0x9000, &u));
+	assert_int_equal(u.size, sizeof frames - 20);
+	assert_false(gpc_jitdump_unwind(d, &i, &u));
+	gpc_jitdump_free(d);
+}
+
+/* The file grows, by whole records and by parts of them. */
+static void goes_on_where_it_was(void **state)
+{
+	autoclose int fd = memfd_create("jit", MFD_CLOEXEC);
+	struct gpc_jitdump *d = gpc_jitdump_new(GPC_JITDUMP_FRAMES, 1 << 20);
+	struct gpc_jit_unwind u;
+	uint8_t frames[48] = {1};
+	unsigned changes = 0;
+	struct jitfile f;
+	size_t i = 0;
+
+	(void)state;
+	jit_begin(&f);
+	jit_put_lines(&f, 0x1000);
+	jit_put_frames(&f, frames, sizeof frames, 20);
+	jit_put_load(&f, 0x1000, 0x40, 1, "first");
+	jit_put_move(&f, 0x1000, 0x5000, 0x40, 1);
+	jit_put_frames(&f, frames, sizeof frames, 20);
+	jit_put_load(&f, 0x1000, 0x20, 2, "second");
+	for (size_t n = 0; n < f.n; n++) {
+		bool has_more;
+
+		assert_int_equal(write(fd, f.bytes + n, 1), 1);
+		assert_int_equal(gpc_jitdump_more(d, fd, &has_more, NULL), GPC_OK);
+		changes += has_more;
+	}
+	assert_int_equal(changes, 3);
+	assert_true(gpc_jitdump_unwind(d, &i, &u));
+	assert_int_equal(u.start, 0x1000);
+	assert_int_equal(u.end, 0x1020);
+	assert_int_equal(u.offset, f.n - 0x20 - 7 - 56 - sizeof frames);
+	assert_true(gpc_jitdump_unwind(d, &i, &u)); /* the older piece's end */
+	assert_int_equal(u.start, 0x1020);
+	assert_int_equal(u.code, 0x1000);
+	assert_true(gpc_jitdump_unwind(d, &i, &u));
+	assert_int_equal(u.start, 0x5000);
+	assert_int_equal(u.end, 0x5040);
+	assert_int_equal(u.code, 0x5000);
+	assert_false(gpc_jitdump_unwind(d, &i, &u));
 	gpc_jitdump_free(d);
 }
 
@@ -222,14 +168,14 @@ static void tells_unwind_information(void **state)
 static void half_a_file_gives_what_is_whole(void **state)
 {
 	size_t whole, first;
-	struct file f;
+	struct jitfile f;
 
 	(void)state;
-	begin(&f);
-	put_load(&f, 0x1000, 0x40, 1, "first");
+	jit_begin(&f);
+	jit_put_load(&f, 0x1000, 0x40, 1, "first");
 	first = f.n;
-	put_lines(&f, 0x2000);
-	put_load(&f, 0x2000, 0x40, 2, "second");
+	jit_put_lines(&f, 0x2000);
+	jit_put_load(&f, 0x2000, 0x40, 2, "second");
 	whole = f.n;
 	for (size_t n = 0; n <= whole; n++) {
 		struct gpc_jitdump *d = load(&f, n);
@@ -251,13 +197,13 @@ static void half_a_file_gives_what_is_whole(void **state)
 static void nothing_counts_after_the_end(void **state)
 {
 	struct gpc_jitdump *d;
-	struct file f;
+	struct jitfile f;
 
 	(void)state;
-	begin(&f);
-	put_load(&f, 0x1000, 0x40, 1, "first");
-	prefix(&f, 3, 0);
-	put_load(&f, 0x2000, 0x40, 2, "second");
+	jit_begin(&f);
+	jit_put_load(&f, 0x1000, 0x40, 1, "first");
+	jit_prefix(&f, 3, 0);
+	jit_put_load(&f, 0x2000, 0x40, 2, "second");
 	d = load(&f, f.n);
 	expect(d, 0x1000, "first", NULL, 0);
 	expect(d, 0x2000, NULL, NULL, 0);
@@ -271,12 +217,12 @@ static void memory_is_bounded(void **state)
 	autoclose int fd = memfd_create("jit", MFD_CLOEXEC);
 	struct gpc_jitdump *d;
 	struct gpc_jit_symbol s;
-	struct file f;
+	struct jitfile f;
 
 	(void)state;
-	begin(&f);
+	jit_begin(&f);
 	for (uint64_t i = 0; f.n < sizeof f.bytes - 200; i++)
-		put_load(&f, 0x10000 + i * 16, 16, i, "some function");
+		jit_put_load(&f, 0x10000 + i * 16, 16, i, "some function");
 	assert_int_equal(write(fd, f.bytes, f.n), f.n);
 	assert_int_equal(gpc_jitdump_load(fd, 8192, &d, NULL), GPC_OK);
 	assert_true(gpc_jitdump_bytes(d) < 32768);
@@ -304,6 +250,7 @@ int main(void)
 		cmocka_unit_test(newest_code_counts),
 		cmocka_unit_test(code_moves_with_its_lines),
 		cmocka_unit_test(tells_unwind_information),
+		cmocka_unit_test(goes_on_where_it_was),
 		cmocka_unit_test(half_a_file_gives_what_is_whole),
 		cmocka_unit_test(nothing_counts_after_the_end),
 		cmocka_unit_test(memory_is_bounded),

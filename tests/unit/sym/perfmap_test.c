@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sym/perfmap.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -199,6 +200,67 @@ static void reads_many_lines(void **state)
 	gpc_perfmap_free(map);
 }
 
+#define WRITTEN 4000
+
+struct written {
+	int fd;
+	unsigned partly; /* atomic: looks at a map that was not whole */
+};
+
+/* As a runtime writes: in pieces that end anywhere. */
+static void *write_lines(void *arg)
+{
+	struct written *w = arg;
+	char line[64];
+	int fd = w->fd;
+
+	for (unsigned i = 0; i < WRITTEN; i++) {
+		size_t n = (size_t)sprintf(line, "%x 20 function_%u_of_many\n", i * 64, i);
+		size_t cut = i % n;
+
+		while (i == WRITTEN / 2 && !__atomic_load_n(&w->partly, __ATOMIC_RELAXED))
+			usleep(100);
+		if (write(fd, line, cut) != (ssize_t)cut ||
+		    write(fd, line + cut, n - cut) != (ssize_t)(n - cut))
+			return "write failed";
+	}
+	return NULL;
+}
+
+/* Whatever is found has its whole name, and what was there once stays. */
+static void is_written_while_it_is_read(void **state)
+{
+	autoclose int fd = memfd_create("map", MFD_CLOEXEC);
+	struct written w = {.fd = fd};
+	unsigned known = 0, loads = 0;
+	pthread_t writer;
+	void *failure;
+
+	(void)state;
+	assert_int_equal(pthread_create(&writer, NULL, write_lines, &w), 0);
+	while (known < WRITTEN && loads++ < 100000) {
+		struct gpc_perfmap *map = NULL;
+		unsigned found = 0;
+		char name[32];
+
+		assert_int_equal(gpc_perfmap_load(fd, 1 << 20, &map, NULL), GPC_OK);
+		for (; found < WRITTEN && gpc_perfmap_find(map, found * 64); found++) {
+			sprintf(name, "function_%u_of_many", found);
+			expect(map, found * 64, name);
+		}
+		assert_true(found >= known);
+		assert_null(gpc_perfmap_find(map, (found + 1) * 64));
+		if (found > 0 && found < WRITTEN)
+			__atomic_add_fetch(&w.partly, 1, __ATOMIC_RELAXED);
+		known = found;
+		gpc_perfmap_free(map);
+	}
+	pthread_join(writer, &failure);
+	assert_null(failure);
+	assert_int_equal(known, WRITTEN);
+	assert_true(w.partly > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,6 +271,7 @@ int main(void)
 		cmocka_unit_test(reads_the_end_of_long_files),
 		cmocka_unit_test(skips_endless_lines),
 		cmocka_unit_test(reads_many_lines),
+		cmocka_unit_test(is_written_while_it_is_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
  * are built from. */
 #include <elf.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include "frame.h"
 #include "unwind/table.h"
@@ -250,7 +251,8 @@ static void debug_frames(void **state)
 	static struct image im;
 	struct frame f = {0};
 	Elf64_Chdr head = {.ch_type = ELFCOMPRESS_ZLIB, .ch_addralign = 8};
-	uint8_t packed[1024], old[1024] = "ZLIB\0\0\0\0\0\0\0";
+	uint8_t packed[1024], zstd[1024], old[1024] = "ZLIB\0\0\0\0\0\0\0";
+	size_t zstd_n;
 	uLongf n = sizeof packed - sizeof head;
 	(void)state;
 
@@ -268,6 +270,15 @@ static void debug_frames(void **state)
 	head.ch_type = 77;
 	memcpy(packed, &head, sizeof head);
 	make_with_section(&im, packed, n + sizeof head, false, SHF_COMPRESSED);
+	expect_debug_frame(&im, false);
+
+	head.ch_type = 2; /* ELFCOMPRESS_ZSTD, which older headers lack */
+	memcpy(zstd, &head, sizeof head);
+	zstd_n = ZSTD_compress(zstd + sizeof head, sizeof zstd - sizeof head, f.bytes, f.n, 3);
+	assert_false(ZSTD_isError(zstd_n));
+	make_with_section(&im, zstd, zstd_n + sizeof head, false, SHF_COMPRESSED);
+	expect_debug_frame(&im, true);
+	make_with_section(&im, zstd, zstd_n + sizeof head - 9, false, SHF_COMPRESSED);
 	expect_debug_frame(&im, false);
 
 	old[11] = (uint8_t)f.n;

@@ -109,15 +109,20 @@ static void no_file_no_table(void **state)
 	image = add(&w, "/proc/self/exe");
 	gpc_images_give_up(w.images, image);
 	assert_int_equal(get(&w, image, &t), GPC_CODE_PLAIN);
+	gpc_unwind_tables_trim(w.tables);
+	assert_int_equal(get(&w, image, &t), GPC_CODE_PLAIN);
 	text = add(&w, "/etc/passwd");
 	offer(&w, text, "/etc/passwd");
 	assert_int_equal(get(&w, text, &t), GPC_CODE_PLAIN);
-	/* Seen again, its file is opened after all. */
+	/* Seen again, its file is opened after all: nobody waits, but it is found. */
 	assert_int_equal(add(&w, "/proc/self/exe"), image);
 	offer(&w, image, "/proc/self/exe");
 	assert_int_equal(get(&w, image, &t), GPC_CODE_PLAIN);
-	gpc_unwind_tables_trim(w.tables);
-	assert_int_equal(get(&w, image, &t), GPC_CODE_KNOWN);
+	for (int i = 0; i < 500 && !t; i++) {
+		usleep(10000);
+		(void)get(&w, image, &t);
+	}
+	assert_non_null(t);
 	gpc_unwind_tables_put(w.tables, image);
 	end(&w);
 }
