@@ -40,7 +40,7 @@ bool gpc_java_method_same(const struct method *a, const struct method *b)
 
 /* ---- its texts ------------------------------------------------------------------------ */
 
-static bool read_symbol(const struct jmem *m, const struct layout *l, uint64_t addr, char *ret)
+bool gpc_java_symbol(const struct jmem *m, const struct layout *l, uint64_t addr, char *ret)
 {
 	uint8_t bytes[64 + GPC_JAVA_SYMBOL_MAX];
 	uint32_t body = (uint32_t)l->field[F_SYMBOL_BODY], at = (uint32_t)l->field[F_SYMBOL_LENGTH];
@@ -65,14 +65,14 @@ static bool read_symbol(const struct jmem *m, const struct layout *l, uint64_t a
 }
 
 /* An entry of a pool; its lowest bit is a mark. */
-static bool read_entry(const struct jmem *m, const struct layout *l, uint64_t pool, uint16_t index,
-		       char *ret)
+bool gpc_java_pool_text(const struct jmem *m, const struct layout *l, uint64_t pool, uint16_t index,
+			char *ret)
 {
 	uint64_t symbol;
 
 	return gpc_java_read_u64(m, pool + l->size[T_CONSTANT_POOL] + 8 * (uint64_t)index,
 				 &symbol) &&
-	       read_symbol(m, l, symbol & ~UINT64_C(1), ret);
+	       gpc_java_symbol(m, l, symbol & ~UINT64_C(1), ret);
 }
 
 static void read_file(const struct jmem *m, const struct layout *l, uint64_t pool, uint64_t klass,
@@ -87,7 +87,7 @@ static void read_file(const struct jmem *m, const struct layout *l, uint64_t poo
 	if (!gpc_java_has(l, F_POOL_SOURCE_FILE) && !gpc_java_has(l, F_KLASS_SOURCE_FILE))
 		return;
 	if (!gpc_java_read(m, at, &index, sizeof index) || !index ||
-	    !read_entry(m, l, pool, index, ret))
+	    !gpc_java_pool_text(m, l, pool, index, ret))
 		ret[0] = '\0';
 }
 
@@ -98,9 +98,9 @@ bool gpc_java_method_texts(const struct jmem *m, const struct layout *l,
 
 	if (!gpc_java_read_u64(m, method->pool + (uint32_t)l->field[F_POOL_HOLDER], &klass) ||
 	    !gpc_java_read_u64(m, klass + (uint32_t)l->field[F_KLASS_NAME], &symbol) ||
-	    !read_symbol(m, l, symbol, ret->class_name) ||
-	    !read_entry(m, l, method->pool, method->name, ret->name) ||
-	    !read_entry(m, l, method->pool, method->signature, ret->signature))
+	    !gpc_java_symbol(m, l, symbol, ret->class_name) ||
+	    !gpc_java_pool_text(m, l, method->pool, method->name, ret->name) ||
+	    !gpc_java_pool_text(m, l, method->pool, method->signature, ret->signature))
 		return false;
 	read_file(m, l, method->pool, klass, ret->file);
 	return ret->signature[0] == '(';

@@ -29,6 +29,10 @@ bool gpc_java_method_read(const struct jmem *m, const struct layout *l, uint64_t
 bool gpc_java_method_same(const struct method *a, const struct method *b);
 bool gpc_java_method_texts(const struct jmem *m, const struct layout *l,
 			   const struct method *method, struct method_texts *ret);
+/* A Symbol, into GPC_JAVA_SYMBOL_MAX bytes; an entry of a constant pool that is one. */
+bool gpc_java_symbol(const struct jmem *m, const struct layout *l, uint64_t addr, char *ret);
+bool gpc_java_pool_text(const struct jmem *m, const struct layout *l, uint64_t pool, uint16_t index,
+			char *ret);
 /* 0: not known. */
 uint32_t gpc_java_method_line(const struct jmem *m, const struct layout *l,
 			      const struct method *method, int32_t bci);

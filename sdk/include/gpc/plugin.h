@@ -303,6 +303,8 @@ static inline gpc_status gpc_write(struct gpc_writer *w, const struct gpc_sample
 
 /* ---- what the core offers ----------------------------------------------- */
 
+enum { GPC_OPEN_FOLDER = 1u << 0 }; /* flags of open_file */
+
 enum { GPC_READY_FD = 1, GPC_READY_TIMER, GPC_READY_CHILD };
 struct gpc_ready {
 	uint32_t struct_size;
@@ -351,8 +353,8 @@ struct gpc_host {
 	int64_t (*read_mem)(const struct gpc_host *h, const struct gpc_target *t, uint64_t addr,
 			    void *buf, uint64_t len);
 	/* [worker] A regular file as the target sees it, never outside its root,
-	 * opened read only and close-on-exec. The descriptor is the caller's. A
-	 * status below 0 on failure. flags must be 0. */
+	 * opened read only and close-on-exec; with GPC_OPEN_FOLDER a folder. The
+	 * descriptor is the caller's. A status below 0 on failure. */
 	int32_t (*open_file)(const struct gpc_host *h, const struct gpc_target *t, const char *path,
 			     int32_t flags);
 	/* [worker] The address, in the target, of a symbol of a mapped file whose
@@ -780,6 +782,29 @@ struct gpc_about_api {
 	/* [worker] --app-id-args-filter: arguments that one of them matches belong to the
 	 * application's name. Never NULL. */
 	const struct gpc_list *(*appid_args)(const struct gpc_host *h);
+};
+
+/* ---- gpc.inject/1: what is done to a process ------------------------------- */
+
+/* Not there when --max-touch is less than injects. Everything is done as the target's
+ * user, in its root. */
+struct gpc_inject_api {
+	uint32_t struct_size, reserved;
+	/* [worker] Connects to a socket in the target's file system that it made itself. *fd does
+	 * not block, and is the caller's. GPC_E_GONE: there is none. */
+	gpc_status (*connect)(const struct gpc_host *h, const struct gpc_target *t,
+			      const char *path, int32_t *fd);
+	/* [worker] Makes an empty file. It is removed by remove_files, at the latest when the
+	 * collector leaves the target. GPC_E_BUSY: it is there already. */
+	gpc_status (*make_file)(const struct gpc_host *h, const struct gpc_target *t,
+				const char *path);
+	void (*remove_files)(const struct gpc_host *h, const struct gpc_target *t);
+	/* [worker] A signal, if the target catches it. */
+	gpc_status (*send_signal)(const struct gpc_host *h, const struct gpc_target *t,
+				  int32_t number);
+	/* [worker] 1: it has a thread of this name, as the kernel has it. */
+	int32_t (*has_thread)(const struct gpc_host *h, const struct gpc_target *t,
+			      const char *name);
 };
 
 /* ---- gpc.profile/1: reading a profile, for sinks ------------------------ */
