@@ -14,6 +14,8 @@ struct method {
 	uint32_t code_size;
 	uint64_t code; /* its bytecodes */
 	uint16_t name, signature;
+	/* Symbols. Memory of an unloaded class may hold another one, of the same shape. */
+	uint64_t class_symbol, name_symbol, signature_symbol;
 };
 
 struct method_texts {

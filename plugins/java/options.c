@@ -20,7 +20,7 @@ const struct gpc_option gpc_java_options[] = {
 	 .help = "Show public, static ... before the class."},
 	{OPT("line-numbers", GPC_OPT_CHOICE, line_numbers), .fallback = "none",
 	 .choices = "none|line-of-function", .dest = "java_line_numbers",
-	 .help = "Show the line that is executed in a method."},
+	 .help = "line-of-function: show the line that is executed, behind the method's name."},
 	{OPT("collect-thread-names", GPC_OPT_BOOL, thread_names), .fallback = "false",
 	 .implied = "true", .flags = GPC_OPT_SWITCH, .dest = "java_collect_thread_names",
 	 .help = "Put the thread's name at the root of its stacks."},
