@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <gpc/log.h>
+
 #include "about.h"
 
 #define FLAGS_MAX  4096
@@ -241,6 +243,27 @@ void gpc_java_flags_read(const struct jmem *m, const struct layout *l, struct ja
 
 /* ---- the list ------------------------------------------------------------------------------- */
 
+/* Names that were asked for and are not shown. */
+static void warn_missing(const struct jmem *m, const struct gpc_list *wanted,
+			 const struct flag *flags, uint32_t n, const struct scheme *scheme)
+{
+	char text[512] = "";
+
+	for (uint32_t k = 0; k < wanted->n; k++) {
+		bool is_there =
+			strcmp(wanted->at[k], "all") == 0 || strcmp(wanted->at[k], "default") == 0;
+
+		for (uint32_t i = 0; i < n && !is_there; i++)
+			is_there = strcmp(flags[i].name, wanted->at[k]) == 0 &&
+				   is_wanted(scheme, &flags[i], wanted);
+		if (!is_there)
+			snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s",
+				 text[0] ? "," : "", wanted->at[k]);
+	}
+	if (text[0])
+		gpc_host_logf(m->host, GPC_WARN, "Missing requested flags: %s", text);
+}
+
 char *gpc_java_flags_json(const struct jmem *m, const struct layout *l,
 			  const struct gpc_list *wanted)
 {
@@ -267,6 +290,7 @@ char *gpc_java_flags_json(const struct jmem *m, const struct layout *l,
 			is_first = false;
 		}
 		fputc(']', out);
+		warn_missing(m, wanted, flags, found, scheme);
 		fclose(out);
 	}
 	free(flags);

@@ -65,6 +65,6 @@ const struct gpc_option gpc_java_options[] = {
 	 .help = "How long to wait for a JVM that is attached to."},
 	{OPT("full-hserr", GPC_OPT_BOOL, full_hserr), .fallback = "false", .implied = "true",
 	 .flags = GPC_OPT_SWITCH, .dest = "java_full_hserr",
-	 .help = "Log all of a crash report." NO_AGENT},
+	 .help = "Accepted for compatibility: of a crash report one line is logged."},
 	{0},
 };

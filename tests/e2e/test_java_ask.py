@@ -21,8 +21,9 @@ pytestmark = [
 ]
 
 NOBODY = 65534
-JVMS = {"asked": [], "refuses": ["-XX:+DisableAttachMechanism"],
-        "crashes": ["-XX:-CreateCoredumpOnCrash", "-XX:ErrorFile=logs/err-%p.txt"]}
+FILES = ["__spark_conf__.properties", "said"]
+JVMS = {"asked": ["-Dwhat=org.apache.spark.executor.Main"], "refuses": ["-XX:+DisableAttachMechanism"],
+        "crashes": ["-Xmx66m", "-XX:-CreateCoredumpOnCrash", "-XX:ErrorFile=logs/err-%p.txt"]}
 
 
 class Jvm:
@@ -31,6 +32,9 @@ class Jvm:
     def __init__(self, program, folder, name, options):
         self.home = folder / name
         (self.home / "logs").mkdir(parents=True)
+        spark = self.home / "__spark_conf__/__spark_conf__.properties"
+        spark.parent.mkdir()
+        spark.write_text("spark.master=yarn\nspark.app.name=Word count\n")
         for path in (self.home, self.home / "logs"):
             os.chown(path, NOBODY, NOBODY)
         self.said = self.home / "said"
@@ -69,7 +73,9 @@ class Run:
                              str(folder / "pid"), "-v", "-d", "8", "-f", "199", "--plugins=java",
                              "--pids", pids, "--java-allow-attach",
                              "--java-include-method-modifiers", "--java-collect-thread-names",
-                             "--java-line-numbers=line-of-function"])
+                             "--java-line-numbers=line-of-function",
+                             "--java-collect-spark-app-name-as-appid",
+                             "--java-collect-jvm-flags=MaxHeapSize,DisableAttachMechanism,NoSuchFlag"])
         try:
             crashing = self.jvms["crashes"]
             wait_until(lambda: f"attached to process {crashing.pid} " in self.text(), 60)
@@ -87,13 +93,11 @@ class Run:
         return self.log.read_text(encoding="utf-8") if self.log.exists() else ""
 
     def about(self, name):
-        """Metadata of a JVM, by the flag that only it has."""
-        wanted = {"asked": "nothing", "refuses": "DisableAttachMechanism"}[name]
-        found = [m for m in self.header["application_metadata"] if m and "jvm_flags" in m]
-        has = [m for m in found if any(f["name"] == wanted for f in m["jvm_flags"])]
-        return has[0] if has else next(
-            m for m in found if not {f["name"] for f in m["jvm_flags"]} &
-            {"DisableAttachMechanism", "CreateCoredumpOnCrash"})
+        """Metadata of a JVM, by the flags that tell them apart."""
+        wanted = {"DisableAttachMechanism": {"asked": "false", "refuses": "true"}[name],
+                  "MaxHeapSize": str(64 << 20)}
+        return next(m for m in self.header["application_metadata"]
+                    if m and {f["name"]: f["value"] for f in m["jvm_flags"]} == wanted)
 
     def end(self):
         for jvm in self.jvms.values():
@@ -121,7 +125,7 @@ def test_the_version_is_what_java_prints(ran):
 def test_nothing_is_left_beside_a_jvm_that_was_attached_to(ran):
     jvm = ran.jvms["asked"]
     assert ran.sockets == [f".java_pid{jvm.pid}"]  # the JVM's own, as long as it lives
-    assert jvm.said.read_text() == "" and jvm.files() == ["said"]
+    assert jvm.said.read_text() == "" and jvm.files() == FILES
     jvm.process.send_signal(signal.SIGTERM)
     jvm.process.wait(60)
     assert not attach_files(jvm.pid)
@@ -131,7 +135,7 @@ def test_a_jvm_that_refuses_gets_no_signal(ran):
     """It would print all its stacks."""
     jvm = ran.jvms["refuses"]
     assert jvm.process.poll() is None and jvm.said.read_text() == ""
-    assert not attach_files(jvm.pid) and jvm.files() == ["said"]
+    assert not attach_files(jvm.pid) and jvm.files() == FILES
     assert re.search(r"OpenJDK 64-Bit Server VM \(17\..*built on", ran.about("refuses")["java_version"])
     assert f"JVM {jvm.pid} was not attached to: -XX:+DisableAttachMechanism" in ran.text()
 
@@ -161,6 +165,18 @@ def test_names_as_options_want_them(ran):
     named = [stack for stack, _ in ran.lines
              if any(re.fullmatch(r"\[(pair|lambda) tid=\d+\]", f) for f in stack)]
     assert named
+
+
+def test_flags_by_name(ran):
+    flags = ran.about("refuses")["jvm_flags"]
+    assert [f["name"] for f in flags] == ["DisableAttachMechanism", "MaxHeapSize"]
+    assert flags[1]["value"] == str(64 << 20)
+    assert "Missing requested flags: NoSuchFlag" in ran.text()
+
+
+def test_spark_executors_have_their_applications_name(ran):
+    apps = {f for stack, _ in ran.lines for f in stack if f.startswith("appid: ")}
+    assert apps == {"appid: java: Split, spark: Word count", "appid: java: Split"}
 
 
 def test_max_touch_forbids_to_attach(ran, place):
