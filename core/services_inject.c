@@ -31,39 +31,54 @@ static gpc_status inject_connect(const struct gpc_host *h, const struct gpc_targ
 	return st == GPC_E_GONE ? st : told(h, st, &err);
 }
 
+/* Nothing of a target's file system is waited for under the lock. */
 static gpc_status inject_file(const struct gpc_host *h, const struct gpc_target *t,
 			      const char *path)
 {
 	struct gpc_core *core = core_of(h);
-	struct gpc_core_injected file = {.target = t->id, .owner = gpc_instance_of_host(h)};
+	struct gpc_core_injected one = {.target = t->id, .owner = gpc_instance_of_host(h)};
 	struct gpc_err err;
-	gpc_status st;
+	gpc_status st = gpc_inject_file(t, path, &one.file, &err);
+	bool is_kept;
+
+	if (st < 0)
+		return told(h, st, &err);
+	pthread_mutex_lock(&core->lock);
+	is_kept = core->injected.n < FILES_MAX && vec_push(&core->injected, one);
+	pthread_mutex_unlock(&core->lock);
+	if (is_kept)
+		return GPC_OK;
+	gpc_inject_remove(&one.file);
+	return GPC_E_NOMEM;
+}
+
+/* One of those files, which leaves the list. */
+static bool take_injected(struct gpc_core *core, const struct gpc_instance *owner, uint64_t target,
+			  struct gpc_injected_file *ret)
+{
+	bool has = false;
 
 	pthread_mutex_lock(&core->lock);
-	st = core->injected.n < FILES_MAX && vec_reserve(&core->injected, 1)
-		     ? gpc_inject_file(t, path, &file.file, &err)
-		     : gpc_err_set(&err, GPC_E_NOMEM, "too many files");
-	if (st == GPC_OK)
-		core->injected.at[core->injected.n++] = file;
+	for (size_t k = 0; k < core->injected.n && !has; k++) {
+		struct gpc_core_injected *one = &core->injected.at[k];
+
+		if (one->owner != owner || one->target != target)
+			continue;
+		*ret = one->file;
+		*one = core->injected.at[--core->injected.n];
+		has = true;
+	}
 	pthread_mutex_unlock(&core->lock);
-	return told(h, st, &err);
+	return has;
 }
 
 void gpc_core_remove_injected(struct gpc_core *core, const struct gpc_instance *owner,
 			      uint64_t target)
 {
-	pthread_mutex_lock(&core->lock);
-	for (size_t k = 0; k < core->injected.n;) {
-		struct gpc_core_injected *one = &core->injected.at[k];
+	struct gpc_injected_file file;
 
-		if (one->owner != owner || one->target != target) {
-			k++;
-			continue;
-		}
-		gpc_inject_remove(&one->file);
-		*one = core->injected.at[--core->injected.n];
-	}
-	pthread_mutex_unlock(&core->lock);
+	while (take_injected(core, owner, target, &file))
+		gpc_inject_remove(&file);
 }
 
 static void inject_remove(const struct gpc_host *h, const struct gpc_target *t)
