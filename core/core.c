@@ -91,6 +91,7 @@ static void free_lists(struct gpc_core *core)
 	for (size_t i = 0; i < core->finished.n; i++)
 		gpc_profile_put(core->finished.at[i]);
 	vec_deinit(&core->finished);
+	vec_deinit(&core->injected);
 }
 
 static void close_fds(struct gpc_core *core)

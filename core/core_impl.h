@@ -8,6 +8,7 @@
  *   locate.c    which container a process is in
  *   services.c  what collectors may ask for: gpc.source/1, gpc.processes/1
  *   services_pull.c  gpc.pull/1, gpc.native-unwind/1, and who is pulled
+ *   services_inject.c  gpc.inject/1: sockets, files and signals of targets
  *   doctor.c    what would be seen of one process
  *   deliver.c   sinks, on a thread of their own
  */
@@ -28,6 +29,7 @@
 #include "plugin/instance.h"
 #include "plugin/module.h"
 #include "proc/connector.h"
+#include "proc/inject.h"
 #include "proc/scan.h"
 #include "profile/names.h"
 #include "profile/profile.h"
@@ -53,6 +55,13 @@ struct gpc_module_state {
 	const struct gpc_loaded_module *module;
 	void *options; /* the struct its options fill */
 	bool is_enabled;
+};
+
+/* A file beside a target that a collector had made. */
+struct gpc_core_injected {
+	uint64_t target;
+	const struct gpc_instance *owner;
+	struct gpc_injected_file file;
 };
 
 struct gpc_deliver; /* sinks */
@@ -101,7 +110,8 @@ struct gpc_core {
 
 	pthread_mutex_t lock;               /* covers what follows */
 	vec(struct gpc_profile *) finished; /* for on_profile */
-	struct gpc_err failure;             /* of the last window that failed */
+	vec(struct gpc_core_injected) injected;
+	struct gpc_err failure; /* of the last window that failed */
 	bool has_failed, is_stopping;
 	struct gpc_core_state state;
 };
@@ -121,6 +131,11 @@ void gpc_core_init_pull_services(struct gpc_core *core);
 /* When all collectors were created: samples carry what the pulling ones want. */
 void gpc_core_prepare_pull(struct gpc_core *core);
 const void *gpc_core_pull_extension(const char *id);
+
+/* services_inject.c */
+const void *gpc_core_inject_extension(const struct gpc_core *core); /* NULL: --max-touch */
+void gpc_core_remove_injected(struct gpc_core *core, const struct gpc_instance *owner,
+			      uint64_t target);
 
 /* services_about.c */
 const void *gpc_core_about_extension(void);

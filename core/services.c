@@ -220,7 +220,6 @@ static const void *extension(void *ctx, const char *id)
 							   .each = processes_each,
 							   .subscribe = processes_subscribe,
 							   .attach = processes_attach};
-	(void)ctx;
 	if (strcmp(id, "gpc.source/1") == 0)
 		return &source;
 	if (strcmp(id, "gpc.processes/1") == 0)
@@ -229,6 +228,8 @@ static const void *extension(void *ctx, const char *id)
 		return gpc_core_elf_extension();
 	if (strcmp(id, "gpc.about/1") == 0)
 		return gpc_core_about_extension();
+	if (strcmp(id, "gpc.inject/1") == 0)
+		return gpc_core_inject_extension(ctx);
 	return gpc_core_pull_extension(id);
 }
 

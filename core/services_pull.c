@@ -97,6 +97,7 @@ static bool left(void *ctx, struct gpc_instance *i, uint64_t target)
 		gpc_pulls_remove(gpc_sampler_pulls(core->sampler), gpc_instance_self(i), target);
 
 	gpc_sampler_pull_changed(core->sampler);
+	gpc_core_remove_injected(core, i, target);
 	return is_free;
 }
 

@@ -95,9 +95,10 @@ static int32_t host_open_file(const struct gpc_host *h, const struct gpc_target 
 	int fd = -1;
 	gpc_status st;
 
-	if (flags)
+	if (flags & ~(int32_t)GPC_OPEN_FOLDER)
 		return GPC_E_CONFIG;
-	st = gpc_root_open(t->pid, path, &fd, NULL, &err);
+	st = flags ? gpc_root_folder(t->pid, path, &fd, &err)
+		   : gpc_root_open(t->pid, path, &fd, NULL, &err);
 	if (st < 0)
 		gpc_debug(of(h)->setup.log, of(h)->setup.collector->name, "%s", err.text);
 	return st < 0 ? st : fd;

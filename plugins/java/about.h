@@ -23,4 +23,14 @@ bool gpc_java_about_appid(const struct java_about *about, char *ret, uint32_t ro
 char *gpc_java_flags_json(const struct jmem *m, const struct layout *l,
 			  const struct gpc_list *wanted);
 
+/* Flags that tell how to read a JVM, and what it may be asked. */
+struct java_flags {
+	bool has_short_oops, has_short_klasses, has_klass_in_mark;
+	bool has_zgc, is_generational;
+	bool has_no_attach;
+	char error_file[512]; /* -XX:ErrorFile; "" not given */
+};
+/* [worker] What the JVM has not keeps its default. */
+void gpc_java_flags_read(const struct jmem *m, const struct layout *l, struct java_flags *ret);
+
 #endif

@@ -17,7 +17,7 @@ enum rule_kind {
 	RULE_DEOPT,       /* the true return address is at sp + shape.ra */
 	RULE_INTERPRETER, /* its frame is at fp */
 	RULE_ENTRY,       /* call stub: C++ calls Java; frame at fp */
-	RULE_BARRIER,     /* the caller's frame is in the heap; then as SEARCH */
+	RULE_BARRIER,     /* the caller's frame is in the heap: continuation.h */
 	RULE_SEARCH       /* where a return address is found */
 };
 

@@ -4,10 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <gpc/log.h>
+
 #include "about.h"
 
-#define FLAGS_MAX 4096
-#define TEXT_MAX  96
+#define FLAGS_MAX  4096
+#define TEXT_MAX   96
+#define FLAG_BYTES 64
 
 #define ORIGIN_MASK 15
 #define KINDS       13
@@ -160,24 +163,105 @@ static const struct scheme *scheme_of(const struct layout *l, const struct flag 
 	return &schemes[2];
 }
 
+struct flag_table {
+	uint64_t at, n, size;
+};
+
+static bool open_flags(const struct jmem *m, const struct layout *l, struct flag_table *ret)
+{
+	ret->size = l->size[T_FLAG];
+	if (!l->at[S_FLAGS] || !gpc_java_read_u64(m, l->at[S_FLAGS], &ret->at) ||
+	    !gpc_java_read_u64(m, l->at[S_NUM_FLAGS], &ret->n) || ret->size > FLAG_BYTES ||
+	    ret->size < 8)
+		return false;
+	for (int i = F_FLAG_NAME; i <= F_FLAG_TYPE; i++)
+		if (l->field[i] < 0 || (uint64_t)l->field[i] + l->width[i] > ret->size)
+			return false;
+	ret->n = ret->n < FLAGS_MAX ? ret->n : FLAGS_MAX;
+	return true;
+}
+
 static uint32_t collect(const struct jmem *m, const struct layout *l, struct flag *ret)
 {
-	uint64_t flags, n, size = l->size[T_FLAG];
-	uint8_t bytes[64];
+	struct flag_table t;
+	uint8_t bytes[FLAG_BYTES];
 	uint32_t found = 0;
 
-	if (!l->at[S_FLAGS] || !gpc_java_read_u64(m, l->at[S_FLAGS], &flags) ||
-	    !gpc_java_read_u64(m, l->at[S_NUM_FLAGS], &n) || size > sizeof bytes || size < 8)
+	if (!open_flags(m, l, &t))
 		return 0;
-	for (int i = F_FLAG_NAME; i <= F_FLAG_TYPE; i++)
-		if (l->field[i] < 0 || (uint64_t)l->field[i] + l->width[i] > size)
-			return 0;
-	for (uint64_t i = 0; i < n && i < FLAGS_MAX; i++)
-		if (gpc_java_read(m, flags + i * size, bytes, size) &&
+	for (uint64_t i = 0; i < t.n; i++)
+		if (gpc_java_read(m, t.at + i * t.size, bytes, t.size) &&
 		    read_flag(m, l, bytes, &ret[found]))
 			found++;
 	qsort(ret, found, sizeof *ret, by_name);
 	return found;
+}
+
+/* ---- single ones ---------------------------------------------------------------------------- */
+
+static void take_single(const struct jmem *m, const char *name, uint64_t value,
+			struct java_flags *ret)
+{
+	const struct {
+		const char *name;
+		bool *value;
+	} switches[] = {
+		{"UseCompressedOops", &ret->has_short_oops},
+		{"UseCompressedClassPointers", &ret->has_short_klasses},
+		{"UseCompactObjectHeaders", &ret->has_klass_in_mark},
+		{"UseZGC", &ret->has_zgc},
+		{"ZGenerational", &ret->is_generational},
+		{"DisableAttachMechanism", &ret->has_no_attach},
+	};
+	uint64_t text;
+	uint8_t byte;
+
+	for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
+		if (strcmp(switches[i].name, name) == 0 && gpc_java_read(m, value, &byte, 1))
+			*switches[i].value = byte != 0;
+	if (strcmp(name, "ErrorFile") == 0 && gpc_java_read_u64(m, value, &text) && text)
+		gpc_java_read_text(m, text, ret->error_file, sizeof ret->error_file);
+}
+
+void gpc_java_flags_read(const struct jmem *m, const struct layout *l, struct java_flags *ret)
+{
+	struct flag_table t;
+	uint8_t bytes[FLAG_BYTES];
+	char name[TEXT_MAX];
+
+	/* From 27 on there is nothing else, and no flag; from 24 on no other ZGC. */
+	*ret = (struct java_flags){.has_short_klasses = true, .is_generational = l->major >= 24};
+	if (!open_flags(m, l, &t))
+		return;
+	for (uint64_t i = 0; i < t.n; i++)
+		if (gpc_java_read(m, t.at + i * t.size, bytes, t.size) &&
+		    gpc_java_read_text(m, gpc_java_u64(bytes, (uint32_t)l->field[F_FLAG_NAME]),
+				       name, sizeof name))
+			take_single(m, name, gpc_java_u64(bytes, (uint32_t)l->field[F_FLAG_ADDR]),
+				    ret);
+}
+
+/* ---- the list ------------------------------------------------------------------------------- */
+
+/* Names that were asked for and are not shown. */
+static void warn_missing(const struct jmem *m, const struct gpc_list *wanted,
+			 const struct flag *flags, uint32_t n, const struct scheme *scheme)
+{
+	char text[512] = "";
+
+	for (uint32_t k = 0; k < wanted->n; k++) {
+		bool is_there =
+			strcmp(wanted->at[k], "all") == 0 || strcmp(wanted->at[k], "default") == 0;
+
+		for (uint32_t i = 0; i < n && !is_there; i++)
+			is_there = strcmp(flags[i].name, wanted->at[k]) == 0 &&
+				   is_wanted(scheme, &flags[i], wanted);
+		if (!is_there)
+			snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s",
+				 text[0] ? "," : "", wanted->at[k]);
+	}
+	if (text[0])
+		gpc_host_logf(m->host, GPC_WARN, "Missing requested flags: %s", text);
 }
 
 char *gpc_java_flags_json(const struct jmem *m, const struct layout *l,
@@ -206,6 +290,7 @@ char *gpc_java_flags_json(const struct jmem *m, const struct layout *l,
 			is_first = false;
 		}
 		fputc(']', out);
+		warn_missing(m, wanted, flags, found, scheme);
 		fclose(out);
 	}
 	free(flags);

@@ -6,9 +6,12 @@
 #include <gpc/log.h>
 #include <gpc/plugin.h>
 
+#include "about.h"
+#include "attach.h"
 #include "roles.h"
 #include "tell.h"
 #include "walk.h"
+#include "watch.h"
 
 #define EM_X86_64_   62
 #define STACK_BYTES  1024 /* copied with each sample; what is beyond is read */
@@ -17,17 +20,20 @@
 #define TELLS_MAX    40
 #define LAYOUT_TRIES 20
 
-enum { TOKEN_RETRY = 1 };
+enum { TOKEN_RETRY = 1, TOKEN_KERNEL, TOKEN_ATTACH /* and the one behind it */ };
 
 struct java {
 	const struct gpc_host *host;
 	const struct options *options;
 	const struct gpc_pull_api *pull;
 	struct gpc_step_api step;
+	struct java_watch watch;
 };
 
 struct jvm {
 	struct vm vm;
+	struct java_attach attach;
+	struct java_reports reports;
 	uint32_t tries;
 	bool has_layout;
 	bool is_ready; /* its code is claimed */
@@ -42,6 +48,7 @@ static gpc_status java_create(const struct gpc_host *h, const void *options, voi
 		return GPC_E_NOMEM;
 	j->host = h;
 	j->options = options;
+	j->watch.fd = -1;
 	*self = j;
 	return GPC_OK;
 }
@@ -71,12 +78,13 @@ static gpc_status java_start(void *self, const struct gpc_session *s)
 		gpc_host_logf(j->host, GPC_INFO,
 			      "--java-mode=ap means auto: JVMs are read from outside, nothing is "
 			      "loaded into them");
+	gpc_java_watch_start(&j->watch, j->host, "/dev/kmsg", TOKEN_KERNEL);
 	return GPC_OK;
 }
 
 static void java_stop(void *self)
 {
-	(void)self;
+	gpc_java_watch_stop(&((struct java *)self)->watch);
 }
 
 /* ---- JVMs -------------------------------------------------------------------------- */
@@ -101,9 +109,9 @@ static gpc_status skip(struct java *j, const struct gpc_target *t, const char *w
 
 static void free_jvm(struct jvm *vm)
 {
-	gpc_java_places_deinit(&vm->vm.places);
-	gpc_java_methods_deinit(&vm->vm.methods);
-	gpc_java_threads_deinit(&vm->vm.threads);
+	gpc_java_attach_end(&vm->attach, &vm->vm);
+	gpc_java_reports_close(&vm->reports);
+	gpc_java_vm_deinit(&vm->vm);
 	free(vm);
 }
 
@@ -115,12 +123,43 @@ static struct jvm *new_jvm(struct java *j, const struct gpc_target *t)
 		return NULL;
 	vm->vm.mem = (struct jmem){j->host, t};
 	vm->vm.options = j->options;
-	if (!(gpc_java_places_init(&vm->vm.places) & gpc_java_methods_init(&vm->vm.methods) &
-	      gpc_java_threads_init(&vm->vm.threads))) {
+	gpc_java_attach_init(&vm->attach, TOKEN_ATTACH);
+	if (!gpc_java_vm_init(&vm->vm)) {
 		free_jvm(vm);
 		return NULL;
 	}
 	return vm;
+}
+
+static void tell_attached(struct java *j, struct jvm *jvm)
+{
+	const struct gpc_about_api *about = j->host->extension(j->host, "gpc.about/1");
+	const struct gpc_target *t = jvm->vm.mem.target;
+	char text[1024];
+
+	if (jvm->attach.state == ATTACH_FAILED)
+		gpc_host_logf(j->host, GPC_INFO, "JVM %d was not attached to: %s", t->pid,
+			      jvm->attach.why);
+	else if (jvm->attach.state == ATTACH_DONE && about &&
+		 gpc_java_version_text(&jvm->attach.properties, text, sizeof text))
+		about->member(j->host, t, "java_version", text);
+}
+
+/* What the core is to know of it; the JVM may not have come that far yet. */
+static void tell(struct java *j, struct jvm *jvm)
+{
+	struct java_about about;
+
+	jvm->is_told = gpc_java_tell(&jvm->vm, jvm->tries >= TELLS_MAX);
+	if (!jvm->is_told)
+		return;
+	gpc_java_about_read(&jvm->vm.mem, &jvm->vm.layout, &about);
+	gpc_java_watch_name(&j->watch, jvm->vm.mem.target->pid, about.command);
+	if (j->options->allow_attach) {
+		gpc_java_attach_begin(&jvm->attach, &jvm->vm,
+				      (uint64_t)j->options->jattach_timeout);
+		tell_attached(j, jvm);
+	}
 }
 
 /* GPC_E_BUSY: the JVM has not come that far yet. */
@@ -149,8 +188,11 @@ static gpc_status get_ready(struct java *j, struct jvm *jvm)
 		if (st < 0)
 			return st;
 	}
+	gpc_java_flags_read(&vm->mem, &vm->layout, &vm->flags);
+	gpc_java_heap_read(&vm->mem, &vm->layout, &vm->flags, &vm->heap);
+	gpc_java_reports_open(&jvm->reports, vm);
 	jvm->is_ready = true;
-	jvm->is_told = gpc_java_tell(vm, false);
+	tell(j, jvm);
 	gpc_host_logf(j->host, GPC_DEBUG, "JDK %u in process %d: %u code heaps", vm->layout.major,
 		      vm->mem.target->pid, vm->heaps.n);
 	return GPC_OK;
@@ -169,6 +211,7 @@ static gpc_status java_attach(void *self, const struct gpc_target *t, void **tct
 	vm = new_jvm(j, t);
 	if (!vm)
 		return GPC_E_NOMEM;
+	gpc_java_watch_join(&j->watch, t->pid);
 	st = get_ready(j, vm);
 	if (st == GPC_E_BUSY || (st == GPC_OK && !vm->is_told))
 		st = j->host->set_timer(j->host, t, RETRY_NS, TOKEN_RETRY);
@@ -182,25 +225,46 @@ static gpc_status java_attach(void *self, const struct gpc_target *t, void **tct
 
 static void java_detach(void *self, void *tctx)
 {
-	(void)self;
-	free_jvm(tctx);
+	struct jvm *jvm = tctx;
+
+	gpc_java_watch_leave(&((struct java *)self)->watch, jvm->vm.mem.target, &jvm->reports);
+	free_jvm(jvm);
+}
+
+static void attach_ready(struct java *j, struct jvm *jvm)
+{
+	bool was_open = jvm->attach.state < ATTACH_DONE;
+
+	gpc_java_attach_ready(&jvm->attach, &jvm->vm);
+	if (was_open && jvm->attach.state >= ATTACH_DONE)
+		tell_attached(j, jvm);
+}
+
+static void retry(struct java *j, struct jvm *jvm)
+{
+	gpc_status st = jvm->is_ready ? GPC_OK : get_ready(j, jvm);
+
+	if (jvm->is_ready && !jvm->is_told)
+		tell(j, jvm);
+	if ((st == GPC_E_BUSY || (st == GPC_OK && !jvm->is_told)) && ++jvm->tries < RETRIES_MAX)
+		return;
+	j->host->set_timer(j->host, jvm->vm.mem.target, 0, TOKEN_RETRY);
+	if (st < 0 && st != GPC_E_SKIPPED)
+		gpc_host_reportf(j->host, jvm->vm.mem.target, st, "its code cache cannot be read");
 }
 
 static gpc_status java_ready(void *self, void *tctx, const struct gpc_ready *r,
 			     struct gpc_writer *w)
 {
 	struct java *j = self;
-	struct jvm *vm = tctx;
-	gpc_status st = vm->is_ready ? GPC_OK : get_ready(j, vm);
 
 	(void)w;
-	if (vm->is_ready && !vm->is_told)
-		vm->is_told = gpc_java_tell(&vm->vm, vm->tries >= TELLS_MAX);
-	if ((st == GPC_E_BUSY || (st == GPC_OK && !vm->is_told)) && ++vm->tries < RETRIES_MAX)
-		return GPC_OK;
-	j->host->set_timer(j->host, vm->vm.mem.target, 0, r->token);
-	if (st < 0 && st != GPC_E_SKIPPED)
-		gpc_host_reportf(j->host, vm->vm.mem.target, st, "its code cache cannot be read");
+	if (r->token == TOKEN_KERNEL)
+		gpc_java_watch_ready(&j->watch);
+	else if (tctx && r->token == TOKEN_RETRY)
+		retry(j, tctx);
+	else if (tctx)
+		attach_ready(j, tctx);
 	return GPC_OK;
 }
 

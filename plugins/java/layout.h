@@ -63,6 +63,12 @@ enum vm_field { /* offsets of members; -1 where this JVM has none */
 		F_POOL_SOURCE_FILE,
 		F_KLASS_SOURCE_FILE,
 		F_KLASS_NAME,
+		F_KLASS_SUPER,
+		F_KLASS_LAYOUT,
+		F_KLASS_POOL,
+		F_KLASS_FIELDS, /* 21 on: a stream that tells members of objects */
+		F_BYTES_DATA,   /* of an Array<u1> */
+		F_OBJECT_KLASS, /* of an object, in short form or not */
 		F_SYMBOL_LENGTH,
 		F_SYMBOL_BODY,
 		F_THREAD_NEXT,
@@ -104,6 +110,11 @@ enum vm_static { /* addresses of variables; 0 where this JVM has none */
 		 S_NUM_JVM_ARGS,
 		 S_JVM_FLAGS,
 		 S_NUM_JVM_FLAGS,
+		 S_OOP_BASE, /* of references in their short form */
+		 S_OOP_SHIFT,
+		 S_KLASS_BASE,
+		 S_KLASS_SHIFT,
+		 S_CONT_RETURN, /* 25 on: where a virtual thread's first frame returns to */
 		 S_STATICS
 };
 

@@ -3,10 +3,43 @@
 
 #include "scopes.h"
 
-#define TABLE_MAX 8192
-#define ESCAPE    0xff
+#define TABLE_MAX  8192
+#define POOL_BYTES 2048
+#define ESCAPE     0xff
 
 /* ---- the method ------------------------------------------------------------------- */
+
+/* An entry of a pool that is a Symbol; its lowest bit is a mark. */
+static bool read_entry(const struct jmem *m, const struct layout *l, uint64_t pool, uint16_t index,
+		       uint64_t *ret)
+{
+	if (!gpc_java_read_u64(m, pool + l->size[T_CONSTANT_POOL] + 8 * (uint64_t)index, ret))
+		return false;
+	*ret &= ~UINT64_C(1);
+	return true;
+}
+
+/* Most pools are short enough for one read. */
+static bool read_symbols(const struct jmem *m, const struct layout *l, struct method *ret)
+{
+	uint8_t bytes[POOL_BYTES];
+	uint32_t last = ret->name > ret->signature ? ret->name : ret->signature;
+	uint32_t head = l->size[T_CONSTANT_POOL], n = head + 8 * (last + 1);
+	uint32_t holder = (uint32_t)l->field[F_POOL_HOLDER];
+	uint64_t klass;
+
+	if (n <= sizeof bytes && holder + 8 <= n && gpc_java_read(m, ret->pool, bytes, n)) {
+		klass = gpc_java_u64(bytes, holder);
+		ret->name_symbol = gpc_java_u64(bytes, head + 8u * ret->name) & ~UINT64_C(1);
+		ret->signature_symbol =
+			gpc_java_u64(bytes, head + 8u * ret->signature) & ~UINT64_C(1);
+	} else if (!gpc_java_read_u64(m, ret->pool + holder, &klass) ||
+		   !read_entry(m, l, ret->pool, ret->name, &ret->name_symbol) ||
+		   !read_entry(m, l, ret->pool, ret->signature, &ret->signature_symbol)) {
+		return false;
+	}
+	return gpc_java_read_u64(m, klass + (uint32_t)l->field[F_KLASS_NAME], &ret->class_symbol);
+}
 
 bool gpc_java_method_read(const struct jmem *m, const struct layout *l, uint64_t addr,
 			  struct method *ret)
@@ -28,19 +61,21 @@ bool gpc_java_method_read(const struct jmem *m, const struct layout *l, uint64_t
 	ret->name = gpc_java_u16(bytes, (uint32_t)l->field[F_CONST_NAME]);
 	ret->signature = gpc_java_u16(bytes, (uint32_t)l->field[F_CONST_SIGNATURE]);
 	ret->code = ret->constant + n;
-	return gpc_java_is_pointer(ret->pool) && ret->pool % 8 == 0 && ret->name && ret->signature;
+	return gpc_java_is_pointer(ret->pool) && ret->pool % 8 == 0 && ret->name &&
+	       ret->signature && read_symbols(m, l, ret);
 }
 
 bool gpc_java_method_same(const struct method *a, const struct method *b)
 {
 	return a->addr == b->addr && a->constant == b->constant && a->pool == b->pool &&
 	       a->flags == b->flags && a->code_size == b->code_size && a->name == b->name &&
-	       a->signature == b->signature;
+	       a->signature == b->signature && a->class_symbol == b->class_symbol &&
+	       a->name_symbol == b->name_symbol && a->signature_symbol == b->signature_symbol;
 }
 
 /* ---- its texts ------------------------------------------------------------------------ */
 
-static bool read_symbol(const struct jmem *m, const struct layout *l, uint64_t addr, char *ret)
+bool gpc_java_symbol(const struct jmem *m, const struct layout *l, uint64_t addr, char *ret)
 {
 	uint8_t bytes[64 + GPC_JAVA_SYMBOL_MAX];
 	uint32_t body = (uint32_t)l->field[F_SYMBOL_BODY], at = (uint32_t)l->field[F_SYMBOL_LENGTH];
@@ -64,15 +99,12 @@ static bool read_symbol(const struct jmem *m, const struct layout *l, uint64_t a
 	return n > 0;
 }
 
-/* An entry of a pool; its lowest bit is a mark. */
-static bool read_entry(const struct jmem *m, const struct layout *l, uint64_t pool, uint16_t index,
-		       char *ret)
+bool gpc_java_pool_text(const struct jmem *m, const struct layout *l, uint64_t pool, uint16_t index,
+			char *ret)
 {
 	uint64_t symbol;
 
-	return gpc_java_read_u64(m, pool + l->size[T_CONSTANT_POOL] + 8 * (uint64_t)index,
-				 &symbol) &&
-	       read_symbol(m, l, symbol & ~UINT64_C(1), ret);
+	return read_entry(m, l, pool, index, &symbol) && gpc_java_symbol(m, l, symbol, ret);
 }
 
 static void read_file(const struct jmem *m, const struct layout *l, uint64_t pool, uint64_t klass,
@@ -87,21 +119,20 @@ static void read_file(const struct jmem *m, const struct layout *l, uint64_t poo
 	if (!gpc_java_has(l, F_POOL_SOURCE_FILE) && !gpc_java_has(l, F_KLASS_SOURCE_FILE))
 		return;
 	if (!gpc_java_read(m, at, &index, sizeof index) || !index ||
-	    !read_entry(m, l, pool, index, ret))
+	    !gpc_java_pool_text(m, l, pool, index, ret))
 		ret[0] = '\0';
 }
 
 bool gpc_java_method_texts(const struct jmem *m, const struct layout *l,
 			   const struct method *method, struct method_texts *ret)
 {
-	uint64_t klass, symbol;
+	uint64_t klass = 0;
 
-	if (!gpc_java_read_u64(m, method->pool + (uint32_t)l->field[F_POOL_HOLDER], &klass) ||
-	    !gpc_java_read_u64(m, klass + (uint32_t)l->field[F_KLASS_NAME], &symbol) ||
-	    !read_symbol(m, l, symbol, ret->class_name) ||
-	    !read_entry(m, l, method->pool, method->name, ret->name) ||
-	    !read_entry(m, l, method->pool, method->signature, ret->signature))
+	if (!gpc_java_symbol(m, l, method->class_symbol, ret->class_name) ||
+	    !gpc_java_symbol(m, l, method->name_symbol, ret->name) ||
+	    !gpc_java_symbol(m, l, method->signature_symbol, ret->signature))
 		return false;
+	gpc_java_read_u64(m, method->pool + (uint32_t)l->field[F_POOL_HOLDER], &klass);
 	read_file(m, l, method->pool, klass, ret->file);
 	return ret->signature[0] == '(';
 }

@@ -14,6 +14,8 @@ struct method {
 	uint32_t code_size;
 	uint64_t code; /* its bytecodes */
 	uint16_t name, signature;
+	/* Symbols. Memory of an unloaded class may hold another one, of the same shape. */
+	uint64_t class_symbol, name_symbol, signature_symbol;
 };
 
 struct method_texts {
@@ -29,6 +31,10 @@ bool gpc_java_method_read(const struct jmem *m, const struct layout *l, uint64_t
 bool gpc_java_method_same(const struct method *a, const struct method *b);
 bool gpc_java_method_texts(const struct jmem *m, const struct layout *l,
 			   const struct method *method, struct method_texts *ret);
+/* A Symbol, into GPC_JAVA_SYMBOL_MAX bytes; an entry of a constant pool that is one. */
+bool gpc_java_symbol(const struct jmem *m, const struct layout *l, uint64_t addr, char *ret);
+bool gpc_java_pool_text(const struct jmem *m, const struct layout *l, uint64_t pool, uint16_t index,
+			char *ret);
 /* 0: not known. */
 uint32_t gpc_java_method_line(const struct jmem *m, const struct layout *l,
 			      const struct method *method, int32_t bci);

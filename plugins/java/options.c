@@ -20,7 +20,7 @@ const struct gpc_option gpc_java_options[] = {
 	 .help = "Show public, static ... before the class."},
 	{OPT("line-numbers", GPC_OPT_CHOICE, line_numbers), .fallback = "none",
 	 .choices = "none|line-of-function", .dest = "java_line_numbers",
-	 .help = "Show the line that is executed in a method."},
+	 .help = "line-of-function: show the line that is executed, behind the method's name."},
 	{OPT("collect-thread-names", GPC_OPT_BOOL, thread_names), .fallback = "false",
 	 .implied = "true", .flags = GPC_OPT_SWITCH, .dest = "java_collect_thread_names",
 	 .help = "Put the thread's name at the root of its stacks."},
@@ -31,6 +31,11 @@ const struct gpc_option gpc_java_options[] = {
 	{OPT("collect-spark-app-name-as-appid", GPC_OPT_BOOL, spark_app_name), .fallback = "false",
 	 .implied = "true", .flags = GPC_OPT_SWITCH, .dest = "java_collect_spark_app_name_as_appid",
 	 .help = "The name of the Spark application is part of the application id."},
+	{OPT("allow-attach", GPC_OPT_BOOL, allow_attach), .fallback = "false", .implied = "true",
+	 .flags = GPC_OPT_SWITCH, .dest = "java_allow_attach",
+	 .help = "Ask JVMs by their attach mechanism for what their memory does not tell: the text "
+		 "of "
+		 "java -version."},
 	{OPT("no-version-check", GPC_OPT_BOOL, version_check), .fallback = "true",
 	 .implied = "false", .flags = GPC_OPT_SWITCH, .dest = "java_version_check",
 	 .help = "Accepted for compatibility: a JVM is judged by its own tables."},
@@ -57,9 +62,9 @@ const struct gpc_option gpc_java_options[] = {
 	 .help = "Do not log its memory." NO_AGENT},
 	{OPT("jattach-timeout", GPC_OPT_DURATION, jattach_timeout), .fallback = "30", .min = 1,
 	 .max = INT64_MAX, .metavar = "SECONDS", .dest = "java_jattach_timeout",
-	 .help = "How long to wait for a JVM." NO_AGENT},
+	 .help = "How long to wait for a JVM that is attached to."},
 	{OPT("full-hserr", GPC_OPT_BOOL, full_hserr), .fallback = "false", .implied = "true",
 	 .flags = GPC_OPT_SWITCH, .dest = "java_full_hserr",
-	 .help = "Log all of a crash report." NO_AGENT},
+	 .help = "Accepted for compatibility: of a crash report one line is logged."},
 	{0},
 };

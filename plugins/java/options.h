@@ -17,7 +17,7 @@ struct options {
 	int32_t method_modifiers;
 	int32_t line_numbers;
 	int32_t thread_names;
-	int32_t reserved;
+	int32_t allow_attach;
 	int64_t async_profiler_safemode;
 	int64_t async_profiler_mcache;
 	int64_t jattach_timeout;

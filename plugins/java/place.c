@@ -152,9 +152,7 @@ static void name_place(struct walk *w, struct place *p)
 	p->is_call = true;
 	if (p->rule == RULE_ENTRY)
 		p->frames[p->n++] = gpc_java_plain_frame(w->out->writer, "call_stub");
-	else if (p->rule == RULE_BARRIER)
-		p->frames[p->n++] = gpc_java_plain_frame(w->out->writer, "[frames in the heap]");
-	else if (p->blob.kind != BLOB_INTERPRETER)
+	else if (p->rule != RULE_BARRIER && p->blob.kind != BLOB_INTERPRETER)
 		p->frames[p->n++] = gpc_java_plain_frame(w->out->writer, p->blob.name);
 }
 

@@ -4,6 +4,9 @@
 #include <stddef.h>
 #include <string.h>
 
+/* Some versions shorten longer names than the kernel keeps to seven letters, two dots
+ * and the last six (os/posix/os_posix.cpp or os/linux/os_linux.cpp,
+ * set_native_thread_name). */
 static const struct {
 	const char *prefix, *role;
 } roles[] = {
@@ -26,8 +29,11 @@ static const struct {
 	{"Shenandoah", "[GC thread]"},
 	{"ShenanControl", "[GC thread]"},
 	{"Surrogate Locke", "[GC thread]"},
-	{"C1 CompilerThre", "[compiler thread]"},
-	{"C2 CompilerThre", "[compiler thread]"},
+	{"StringDedup", "[GC thread]"},
+	{"Shenand..", "[GC thread]"},
+	{"StringD..", "[GC thread]"},
+	{"C1 Comp", "[compiler thread]"},
+	{"C2 Comp", "[compiler thread]"},
 	{"JVMCI-native", "[compiler thread]"},
 	{"Sweeper thread", "[compiler thread]"},
 	{"VM Thread", "[VM thread]"},
@@ -35,6 +41,12 @@ static const struct {
 	{"Service Thread", "[VM thread]"},
 	{"Monitor Deflati", "[VM thread]"},
 	{"Signal Dispatch", "[VM thread]"},
+	{"Notification Th", "[VM thread]"},
+	{"Attach Listener", "[VM thread]"},
+	{"VM Peri..Thread", "[VM thread]"},
+	{"Monitor..Thread", "[VM thread]"},
+	{"Signal ..atcher", "[VM thread]"},
+	{"Notific..Thread", "[VM thread]"},
 };
 
 const char *gpc_java_role(const char *name)

@@ -4,6 +4,7 @@
 #define GPC_JAVA_VM_H
 
 #include "cache.h"
+#include "continuation.h"
 #include "heap.h"
 #include "options.h"
 #include "threads.h"
@@ -17,6 +18,13 @@ struct vm {
 	struct place_cache places;
 	struct method_cache methods;
 	struct java_threads threads;
+	struct java_flags flags;
+	struct java_heap heap;
+	struct java_continuations continuations;
 };
+
+/* The parts that need memory. False: there is none; deinit is fine then too. */
+bool gpc_java_vm_init(struct vm *vm);
+void gpc_java_vm_deinit(struct vm *vm);
 
 #endif

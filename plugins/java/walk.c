@@ -124,6 +124,10 @@ static gpc_status up(struct walk *w)
 		return gpc_java_interp_up(w);
 	case RULE_ENTRY:
 		return entry_up(w);
+	case RULE_BARRIER:
+		if (gpc_java_heap_frames(w, w->state->pc))
+			return GPC_OK;
+		return gpc_java_search_caller(w) ? GPC_OK : GPC_E_CORRUPT;
 	default:
 		return gpc_java_search_caller(w) ? GPC_OK : GPC_E_CORRUPT;
 	}

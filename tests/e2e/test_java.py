@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a profile says of Java programs whose shares and call graph are known, in one
 session over several JVMs, and that the JVMs are not touched."""
+import collections
 import json
 import os
 import pathlib
@@ -12,7 +13,7 @@ import time
 import pytest
 
 from conftest import run_agent
-from java_play import FRAME, Program, Verdict, java_home, tier_of
+from java_play import CUT, FRAME, Program, Verdict, java_home, tier_of
 from sessions import Session, Tools, check_share
 
 pytestmark = [
@@ -26,6 +27,7 @@ NEEDED, LONGEST = 4.5, 90  # seconds of CPU that each JVM is to use; of waiting 
 SPLIT = ["pair", "pair", "pair", "recurse", "lambda"]
 TIERS = {"default": [], "interpreter": ["-Xint"], "c1": ["-XX:TieredStopAtLevel=1"],
          "no-fp": ["-XX:-PreserveFramePointer"]}
+DEEP = {"deep": [], "deep-int": ["-Xint"]}
 UNTOUCHABLE = ["-XX:+DisableAttachMechanism"]
 
 
@@ -84,6 +86,7 @@ class Seen:
 
     def measure(self, tools):
         self.jvms = {name: self.start(SPLIT, options) for name, options in TIERS.items()}
+        self.jvms |= {n: self.start(["deep", "abyss"], options) for n, options in DEEP.items()}
         self.jvms["native"] = self.start(["files", "jni", "garbage"], UNTOUCHABLE)
         time.sleep(WARM)
         self.signals = self.caught()
@@ -165,6 +168,20 @@ def test_recursion_three_hundred_deep(seen):
         # Up to a tenth of the time goes into the calls themselves.
         assert whole >= 0.9 * recursing > 0, (tier, depths)
         assert max(depths) == 301, (tier, depths)
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_recursion_deeper_than_what_is_copied(seen, name):
+    """1500 calls are shown, 3000 are more than is followed: that is marked at the root."""
+    depths = collections.Counter()
+    for r in seen.of(name):
+        if r.frames[-1].startswith("Split.spin"):
+            depths[deep(r), CUT in r.frames] += r.count
+            assert CUT not in r.frames[1:]
+    uncut = {d: n for (d, is_cut), n in depths.items() if d and not is_cut}
+    cut = {d: n for (d, is_cut), n in depths.items() if is_cut}
+    assert uncut.get(1501, 0) >= 0.9 * sum(uncut.values()) > 0, depths
+    assert cut and all(1024 <= d < 3001 for d in cut), depths
 
 
 def deep(row):
@@ -256,8 +273,13 @@ def test_a_jvm_that_starts_and_ends_meanwhile(seen):
 
 def test_the_jvms_own_threads_show_their_role(seen):
     assert "[GC thread]" in frames_of(seen.of("native"))
-    for r in seen.of("native"):
-        assert not ("[GC thread]" in r.frames and any(map(FRAME.fullmatch, r.frames))), r
+    assert "[compiler thread]" in frames_of(seen.rows)
+    assert "[VM thread]" in frames_of(seen.rows)  # safepoints
+    roles = {"[GC thread]", "[compiler thread]", "[VM thread]"}
+    for r in seen.rows:
+        if roles & set(r.frames):
+            assert r.frames[0] in roles or r.frames[1] in roles, r
+            assert not any(map(FRAME.fullmatch, r.frames)), r
 
 
 def test_jvms_are_not_touched(seen):

@@ -27,6 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	struct fake_vm *v = fake_vm_new(fake_jvm_new());
+	struct fake_cont cont;
 	struct fake_jvm *j;
 
 	if (!v)
@@ -36,6 +37,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		fake_vm_free(v);
 		return 0;
 	}
+	/* A virtual thread, in heaps of all kinds. */
+	if (data[6] & 16)
+		fake_cont_make(j, &cont);
 	/* Half of the inputs begin after the tables were read. */
 	if (data[6] & 1)
 		fake_vm_attach(v);
@@ -44,6 +48,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		v->flags = data[6] & 2 ? GPC_PULL_EXACT : 0;
 		v->copy_bytes = data[6] & 4 ? 256 : 0;
 		v->options.line_numbers = data[6] >> 3 & 1;
+		v->vm.heap.has_short_oops = !(data[6] & 32);
+		v->vm.heap.has_klass_in_mark = data[6] & 64;
+		v->vm.heap.is_coloured = data[6] & 128;
 		v->room = 2 + data[7] % (FAKE_FRAMES - 2);
 		for (int i = 0; i < 2; i++)
 			fake_vm_walk(v, j->leaf_pc + (int16_t)number(data, 2),

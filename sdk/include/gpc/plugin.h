@@ -303,6 +303,8 @@ static inline gpc_status gpc_write(struct gpc_writer *w, const struct gpc_sample
 
 /* ---- what the core offers ----------------------------------------------- */
 
+enum { GPC_OPEN_FOLDER = 1u << 0 }; /* flags of open_file */
+
 enum { GPC_READY_FD = 1, GPC_READY_TIMER, GPC_READY_CHILD };
 struct gpc_ready {
 	uint32_t struct_size;
@@ -351,8 +353,8 @@ struct gpc_host {
 	int64_t (*read_mem)(const struct gpc_host *h, const struct gpc_target *t, uint64_t addr,
 			    void *buf, uint64_t len);
 	/* [worker] A regular file as the target sees it, never outside its root,
-	 * opened read only and close-on-exec. The descriptor is the caller's. A
-	 * status below 0 on failure. flags must be 0. */
+	 * opened read only and close-on-exec; with GPC_OPEN_FOLDER a folder. The
+	 * descriptor is the caller's. A status below 0 on failure. */
 	int32_t (*open_file)(const struct gpc_host *h, const struct gpc_target *t, const char *path,
 			     int32_t flags);
 	/* [worker] The address, in the target, of a symbol of a mapped file whose
@@ -520,6 +522,7 @@ struct gpc_note {
 #include <gpc/ext/pull.h>
 #include <gpc/ext/elf.h>
 #include <gpc/ext/about.h>
+#include <gpc/ext/inject.h>
 #include <gpc/ext/profile.h>
 
 #endif /* GPC_PLUGIN_H */

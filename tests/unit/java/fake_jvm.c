@@ -20,12 +20,12 @@ void fake_put32(struct fake_jvm *j, uint64_t addr, uint32_t value)
 	memcpy(fake_at(j, addr), &value, 4);
 }
 
-static void put16(struct fake_jvm *j, uint64_t addr, uint16_t value)
+void fake_put16(struct fake_jvm *j, uint64_t addr, uint16_t value)
 {
 	memcpy(fake_at(j, addr), &value, 2);
 }
 
-static uint64_t make(struct fake_jvm *j, uint64_t n)
+uint64_t fake_make(struct fake_jvm *j, uint64_t n)
 {
 	uint64_t at = j->next;
 
@@ -35,7 +35,7 @@ static uint64_t make(struct fake_jvm *j, uint64_t n)
 
 static uint64_t text(struct fake_jvm *j, const char *s)
 {
-	uint64_t at = make(j, strlen(s) + 1);
+	uint64_t at = fake_make(j, strlen(s) + 1);
 
 	memcpy(fake_at(j, at), s, strlen(s) + 1);
 	return at;
@@ -80,7 +80,7 @@ static uint64_t now_ns(const struct gpc_host *h)
 
 static void variable(struct fake_jvm *j, const char *name, uint64_t value)
 {
-	uint64_t at = make(j, 8);
+	uint64_t at = fake_make(j, 8);
 
 	fake_put64(j, at, value);
 	j->symbols[j->n_symbols++] = (struct fake_symbol){name, at};
@@ -89,8 +89,8 @@ static void variable(struct fake_jvm *j, const char *name, uint64_t value)
 /* ---- tables ------------------------------------------------------------------------- */
 
 /* An entry of 40 bytes: static 0, type 8, name 16, text 24, offset or address 32. */
-static void entry(struct fake_jvm *j, const char *type, const char *name, const char *kind,
-		  uint64_t value, bool is_static)
+void fake_entry(struct fake_jvm *j, const char *type, const char *name, const char *kind,
+		uint64_t value, bool is_static)
 {
 	uint64_t at = j->structs + 56 * (uint64_t)j->n_structs++;
 
@@ -174,9 +174,9 @@ static void make_tables(struct fake_jvm *j)
 					      "gHotSpotVMStructEntryOffsetOffset",
 					      "gHotSpotVMStructEntryAddressOffset"};
 
-	j->structs = make(j, 56 * ENTRIES);
-	j->types = make(j, 16 * 16);
-	j->constants = make(j, 16 * 16);
+	j->structs = fake_make(j, 56 * ENTRIES);
+	j->types = fake_make(j, 16 * 16);
+	j->constants = fake_make(j, 16 * 16);
 	for (uint32_t i = 0; i < 6; i++)
 		variable(j, columns[i], 8 * i);
 	variable(j, "gHotSpotVMStructs", j->structs);
@@ -190,8 +190,8 @@ static void make_tables(struct fake_jvm *j)
 	variable(j, "gHotSpotVMIntConstantEntryNameOffset", 0);
 	variable(j, "gHotSpotVMIntConstantEntryValueOffset", 8);
 	for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-		entry(j, members[i].type, members[i].name, members[i].kind, members[i].offset,
-		      false);
+		fake_entry(j, members[i].type, members[i].name, members[i].kind, members[i].offset,
+			   false);
 	size_of(j, "HeapBlock", 16);
 	size_of(j, "ConstMethod", 16);
 	size_of(j, "ConstantPool", 16);
@@ -204,37 +204,37 @@ static void make_tables(struct fake_jvm *j)
 
 /* ---- methods ---------------------------------------------------------------------------- */
 
-static uint64_t symbol(struct fake_jvm *j, const char *s)
+uint64_t fake_symbol(struct fake_jvm *j, const char *s)
 {
-	uint64_t at = make(j, 6 + strlen(s));
+	uint64_t at = fake_make(j, 6 + strlen(s));
 
-	put16(j, at + 4, (uint16_t)strlen(s));
+	fake_put16(j, at + 4, (uint16_t)strlen(s));
 	memcpy(fake_at(j, at + 6), s, strlen(s));
 	return at;
 }
 
 /* Ten bytecodes; at 0 line 7, at 4 line 9. */
-static uint64_t method(struct fake_jvm *j, const char *class_name, const char *name,
-		       const char *signature)
+uint64_t fake_method(struct fake_jvm *j, const char *class_name, const char *name,
+		     const char *signature)
 {
 	static const uint8_t lines[] = {0 << 3 | 7, 4 << 3 | 2, 0};
-	uint64_t klass = make(j, 32), pool = make(j, 16 + 8 * 4), constant = make(j, 16 + 16),
-		 at = make(j, 24);
+	uint64_t klass = fake_make(j, 32), pool = fake_make(j, 16 + 8 * 4),
+		 constant = fake_make(j, 16 + 16), at = fake_make(j, 24);
 
-	fake_put64(j, klass + 24, symbol(j, class_name));
+	fake_put64(j, klass + 24, fake_symbol(j, class_name));
 	fake_put64(j, pool, klass);
-	put16(j, pool + 8, 3);
-	fake_put64(j, pool + 16 + 8, symbol(j, name));
-	fake_put64(j, pool + 16 + 16, symbol(j, signature) | 1);
-	fake_put64(j, pool + 16 + 24, symbol(j, "Source.java"));
+	fake_put16(j, pool + 8, 3);
+	fake_put64(j, pool + 16 + 8, fake_symbol(j, name));
+	fake_put64(j, pool + 16 + 16, fake_symbol(j, signature) | 1);
+	fake_put64(j, pool + 16 + 24, fake_symbol(j, "Source.java"));
 	fake_put64(j, constant, pool);
-	put16(j, constant + 8, 1);
-	put16(j, constant + 10, 10);
-	put16(j, constant + 12, 1);
-	put16(j, constant + 14, 2);
+	fake_put16(j, constant + 8, 1);
+	fake_put16(j, constant + 10, 10);
+	fake_put16(j, constant + 12, 1);
+	fake_put16(j, constant + 14, 2);
 	memcpy(fake_at(j, constant + 16 + 10), lines, sizeof lines);
 	fake_put64(j, at + 8, constant);
-	put16(j, at + 16, 0x9); /* public static */
+	fake_put16(j, at + 16, 0x9); /* public static */
 	return at;
 }
 
@@ -246,8 +246,7 @@ static uint8_t *segment_map(struct fake_jvm *j)
 }
 
 /* A blob of n segments from first on; its code begins at 256. */
-static uint64_t blob(struct fake_jvm *j, uint32_t first, uint32_t n, const char *name,
-		     int32_t frame)
+uint64_t fake_blob(struct fake_jvm *j, uint32_t first, uint32_t n, const char *name, int32_t frame)
 {
 	uint64_t block = FAKE_CODE + (uint64_t)first * FAKE_SEGMENT, at = block + 16;
 
@@ -263,7 +262,7 @@ static uint64_t blob(struct fake_jvm *j, uint32_t first, uint32_t n, const char 
 	return at;
 }
 
-static uint64_t code_of(uint64_t blob_at)
+uint64_t fake_code(uint64_t blob_at)
 {
 	return blob_at + 240;
 }
@@ -274,13 +273,13 @@ static void make_nmethod(struct fake_jvm *j)
 	static const uint8_t prologue[] = {0x55, 0x48, 0x83, 0xec, 0x20, 0x0f, 0x0b};
 	static const uint8_t scopes[] = {0, 0, 1, 5, /* at 1: hot, bci 4 */
 					 1, 2, 1 /* at 4: called from 1: spin, bci 0 */};
-	uint64_t at = blob(j, 8, 8, "nmethod", 6), pcs, data, metadata;
+	uint64_t at = fake_blob(j, 8, 8, "nmethod", 6), pcs, data, metadata;
 
 	j->nmethod = at;
 	j->nmethod_id = at + 96;
-	pcs = make(j, 16 * 4);
-	data = make(j, sizeof scopes);
-	metadata = make(j, 16);
+	pcs = fake_make(j, 16 * 4);
+	data = fake_make(j, sizeof scopes);
+	metadata = fake_make(j, 16);
 	memcpy(fake_at(j, data), scopes, sizeof scopes);
 	fake_put64(j, metadata, j->hot);
 	fake_put64(j, metadata + 8, j->spin);
@@ -293,23 +292,23 @@ static void make_nmethod(struct fake_jvm *j)
 	fake_put32(j, pcs + 48, 0x7fffffff);
 	fake_put64(j, at + 56, j->hot);
 	fake_put64(j, at + 64, data);
-	fake_put64(j, at + 72, code_of(at) + 128);
+	fake_put64(j, at + 72, fake_code(at) + 128);
 	fake_put32(j, at + 80, (uint32_t)(metadata - at));
 	fake_put32(j, at + 84, (uint32_t)(pcs - at));
 	fake_put32(j, at + 88, (uint32_t)(pcs + 64 - at));
 	fake_put32(j, at + 92, 8);
 	fake_put32(j, at + 96, 77);
 	*(uint8_t *)fake_at(j, at + 100) = 4;
-	fake_put64(j, at + 104, code_of(at));
-	put16(j, at + 20, 5);
-	memcpy(fake_at(j, code_of(at)), prologue, sizeof prologue);
-	*(uint8_t *)fake_at(j, code_of(at) + 27) = 0xe8;
+	fake_put64(j, at + 104, fake_code(at));
+	fake_put16(j, at + 20, 5);
+	memcpy(fake_at(j, fake_code(at)), prologue, sizeof prologue);
+	*(uint8_t *)fake_at(j, fake_code(at) + 27) = 0xe8;
 }
 
 static void make_code(struct fake_jvm *j)
 {
-	uint64_t array = make(j, 24), list = make(j, 8), heap = make(j, 104),
-		 variable_at = make(j, 8), stub, interpreter;
+	uint64_t array = fake_make(j, 24), list = fake_make(j, 8), heap = fake_make(j, 104),
+		 variable_at = fake_make(j, 8), stub, interpreter;
 
 	fake_put64(j, heap + 8, FAKE_CODE);
 	fake_put64(j, heap + 16, FAKE_CODE + 64 * FAKE_SEGMENT);
@@ -320,18 +319,18 @@ static void make_code(struct fake_jvm *j)
 	fake_put32(j, array + 4, 1);
 	fake_put64(j, array + 16, list);
 	fake_put64(j, variable_at, array);
-	entry(j, "CodeCache", "_heaps", "GrowableArray<CodeHeap*>*", variable_at, true);
+	fake_entry(j, "CodeCache", "_heaps", "GrowableArray<CodeHeap*>*", variable_at, true);
 	memset(segment_map(j), 0xff, 64);
-	interpreter = blob(j, 0, 6, "Interpreter", 0);
+	interpreter = fake_blob(j, 0, 6, "Interpreter", 0);
 	make_nmethod(j);
-	stub = blob(j, 20, 4, "StubRoutines (1)", 0);
-	j->call_stub_return = code_of(stub) + 64;
+	stub = fake_blob(j, 20, 4, "StubRoutines (1)", 0);
+	j->call_stub_return = fake_code(stub) + 64;
 	*(uint8_t *)fake_at(j, j->call_stub_return - 2) = 0xff; /* call rcx */
 	*(uint8_t *)fake_at(j, j->call_stub_return - 1) = 0xd1;
-	j->interp_pc = code_of(interpreter) + 64;
-	variable_at = make(j, 8);
+	j->interp_pc = fake_code(interpreter) + 64;
+	variable_at = fake_make(j, 8);
 	fake_put64(j, variable_at, j->call_stub_return);
-	entry(j, "StubRoutines", "_call_stub_return_address", "address", variable_at, true);
+	fake_entry(j, "StubRoutines", "_call_stub_return_address", "address", variable_at, true);
 }
 
 /* ---- threads ----------------------------------------------------------------------------------
@@ -345,7 +344,7 @@ static void make_stack(struct fake_jvm *j)
 
 	j->leaf_sp = sp;
 	j->leaf_fp = 12345; /* C2 uses it for something else */
-	j->leaf_pc = code_of(j->nmethod) + 20;
+	j->leaf_pc = fake_code(j->nmethod) + 20;
 	j->interp_fp = fp;
 	j->entry_fp = entry_fp;
 	fake_put64(j, sp + 32, fp);
@@ -362,20 +361,20 @@ static void make_stack(struct fake_jvm *j)
 
 static void make_thread(struct fake_jvm *j)
 {
-	uint64_t list = make(j, 16), threads = make(j, 8), os = make(j, 8), version = make(j, 4),
-		 at;
+	uint64_t list = fake_make(j, 16), threads = fake_make(j, 8), os = fake_make(j, 8),
+		 version = fake_make(j, 4), at;
 
-	j->thread = make(j, 40);
+	j->thread = fake_make(j, 64);
 	fake_put64(j, threads, j->thread);
 	fake_put32(j, list, 1);
 	fake_put64(j, list + 8, threads);
 	fake_put64(j, j->thread + 8, os);
 	fake_put32(j, os + 4, FAKE_TID);
-	at = make(j, 8);
+	at = fake_make(j, 8);
 	fake_put64(j, at, list);
-	entry(j, "ThreadsSMRSupport", "_java_thread_list", "ThreadsList*", at, true);
+	fake_entry(j, "ThreadsSMRSupport", "_java_thread_list", "ThreadsList*", at, true);
 	fake_put32(j, version, 17);
-	entry(j, "JDK_Version", "_current", "JDK_Version", version, true);
+	fake_entry(j, "JDK_Version", "_current", "JDK_Version", version, true);
 }
 
 struct fake_jvm *fake_jvm_new(void)
@@ -397,9 +396,9 @@ struct fake_jvm *fake_jvm_new(void)
 				    .now_ns = now_ns,
 				    .find_symbol = find_symbol};
 	make_tables(j);
-	j->hot = method(j, "A", "hot", "(J)J");
-	j->spin = method(j, "B", "spin", "(J)J");
-	j->main_method = method(j, "pkg/C$$Lambda$5+0x123", "main", "([Ljava/lang/String;)V");
+	j->hot = fake_method(j, "A", "hot", "(J)J");
+	j->spin = fake_method(j, "B", "spin", "(J)J");
+	j->main_method = fake_method(j, "pkg/C$$Lambda$5+0x123", "main", "([Ljava/lang/String;)V");
 	make_code(j);
 	make_thread(j);
 	make_stack(j);

@@ -53,5 +53,36 @@ void fake_jvm_free(struct fake_jvm *j);
 void *fake_at(struct fake_jvm *j, uint64_t addr);
 void fake_put64(struct fake_jvm *j, uint64_t addr, uint64_t value);
 void fake_put32(struct fake_jvm *j, uint64_t addr, uint32_t value);
+void fake_put16(struct fake_jvm *j, uint64_t addr, uint16_t value);
+/* Free space, zeroed. */
+uint64_t fake_make(struct fake_jvm *j, uint64_t n);
+/* A row of the table of structures. */
+void fake_entry(struct fake_jvm *j, const char *type, const char *name, const char *kind,
+		uint64_t value, bool is_static);
+uint64_t fake_symbol(struct fake_jvm *j, const char *s);
+uint64_t fake_method(struct fake_jvm *j, const char *class_name, const char *name,
+		     const char *signature);
+uint64_t fake_blob(struct fake_jvm *j, uint32_t first, uint32_t n, const char *name, int32_t frame);
+uint64_t fake_code(uint64_t blob);
+
+/* fake_cont.c: the leaf is a virtual thread's, which has frames in the heap:
+ *   leaf       A.hot, B.spin                          on the stack
+ *   calls      A.hot, B.spin; the interpreter, C.main  in a StackChunk
+ *   calls      Continuation.enterSpecial               on the stack, then as above
+ * Before the attach. */
+enum { /* members of Continuation and StackChunk, and where the latter's stack begins */
+       FAKE_TAIL = 24,
+       FAKE_SIZE = 12,
+       FAKE_SP = 16,
+       FAKE_BOTTOM = 20,
+       FAKE_PARENT = 24,
+       FAKE_CHUNK = 32
+};
+struct fake_cont {
+	uint64_t continuation, chunk, barrier, entry, chunk_klass;
+};
+void fake_cont_make(struct fake_jvm *j, struct fake_cont *ret);
+/* A chunk more, with the same frames, as chunk's parent. */
+uint64_t fake_cont_parent(struct fake_jvm *j, const struct fake_cont *c);
 
 #endif

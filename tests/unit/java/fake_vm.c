@@ -59,17 +59,13 @@ struct fake_vm *fake_vm_new(struct fake_jvm *jvm)
 	v->walked = &v->vm;
 	v->flags = GPC_PULL_EXACT;
 	v->room = FAKE_FRAMES;
-	gpc_java_places_init(&v->vm.places);
-	gpc_java_methods_init(&v->vm.methods);
-	gpc_java_threads_init(&v->vm.threads);
+	gpc_java_vm_init(&v->vm);
 	return v;
 }
 
 void fake_vm_free(struct fake_vm *v)
 {
-	gpc_java_places_deinit(&v->vm.places);
-	gpc_java_methods_deinit(&v->vm.methods);
-	gpc_java_threads_deinit(&v->vm.threads);
+	gpc_java_vm_deinit(&v->vm);
 	fake_jvm_free(v->jvm);
 	free(v);
 }
@@ -84,6 +80,10 @@ gpc_status fake_vm_attach(struct fake_vm *v)
 	if (st == GPC_OK && v->vm.layout.at[S_CALL_STUB_RETURN])
 		gpc_java_read_u64(&v->vm.mem, v->vm.layout.at[S_CALL_STUB_RETURN],
 				  &v->vm.call_stub_return);
+	if (st < 0)
+		return st;
+	gpc_java_flags_read(&v->vm.mem, &v->vm.layout, &v->vm.flags);
+	gpc_java_heap_read(&v->vm.mem, &v->vm.layout, &v->vm.flags, &v->vm.heap);
 	return st;
 }
 
@@ -92,6 +92,7 @@ gpc_status fake_vm_walk(struct fake_vm *v, uint64_t pc, uint64_t sp, uint64_t fp
 	uint64_t regs[FAKE_REGS] = {0};
 	gpc_frame frames[FAKE_FRAMES];
 	struct gpc_pull_sample s = {.struct_size = sizeof s,
+				    .ns_tid = FAKE_TID,
 				    .flags = v->flags,
 				    .pc = pc,
 				    .sp = sp,

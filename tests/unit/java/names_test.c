@@ -101,10 +101,25 @@ static void test_properties(void **state)
 
 static void test_roles(void **state)
 {
+	static const struct {
+		const char *name, *role;
+	} rows[] = {
+		{"GC Thread#3", "[GC thread]"},
+		{"G1 Main Marker", "[GC thread]"},
+		{"G1 Refi..kers#0", "[GC thread]"},
+		{"ZDriverMajor", "[GC thread]"},
+		{"C2 CompilerThre", "[compiler thread]"},
+		{"C1 Comp..hread0", "[compiler thread]"},
+		{"VM Thread", "[VM thread]"},
+		{"VM Peri..Thread", "[VM thread]"},
+		{"VM Periodic Tas", "[VM thread]"},
+		{"Signal ..atcher", "[VM thread]"},
+		{"Attach Listener", "[VM thread]"},
+	};
+
 	(void)state;
-	assert_string_equal(gpc_java_role("GC Thread#3"), "[GC thread]");
-	assert_string_equal(gpc_java_role("C2 CompilerThre"), "[compiler thread]");
-	assert_string_equal(gpc_java_role("VM Thread"), "[VM thread]");
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		assert_string_equal(gpc_java_role(rows[i].name), rows[i].role);
 	assert_null(gpc_java_role("main"));
 	assert_null(gpc_java_role(""));
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A real JVM's memory, recorded, then walked when the JVM is no more: as it was, and
- * with bytes changed at random. GPC_TEST_JAVA names another java. */
+ * with bytes changed at random. GPC_TEST_JAVA names another java, GPC_TEST_JAVA_ROOT the
+ * root that it lies in, GPC_TEST_JAVA_ROUNDS how often bytes are changed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <time.h>
 
 #include <cmocka.h>
@@ -26,6 +29,7 @@ struct world {
 	struct gpc_target_view *view; /* of the JVM that was; for its files */
 	struct gpc_host host;
 	uint64_t random, changed;
+	bool is_compiled;
 	uint32_t rate; /* one word in so many is changed; 0: none */
 	/* Symbols, looked up while it lived. */
 	uint32_t n_symbols;
@@ -37,12 +41,36 @@ struct world {
 
 /* ---- the JVM ------------------------------------------------------------------------ */
 
-/* 0: it did not come up. */
-static pid_t start_jvm(const char *java)
+/* Classes are at /mnt there. In a mount namespace of its own: nothing stays. */
+static bool enter(const char *root)
 {
-	char *argv[] = {(char *)java, "-Xmx16m",          "-XX:ReservedCodeCacheSize=8m",
-			"-Xint",      "-XX:+UseSerialGC", "-cp",
-			JAVA_CLASSES, "Parked",           NULL};
+	char path[512];
+
+	if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return false;
+	snprintf(path, sizeof path, "%s/proc", root);
+	if (mount("proc", path, "proc", 0, NULL) < 0)
+		return false;
+	snprintf(path, sizeof path, "%s/mnt", root);
+	return mount(JAVA_CLASSES, path, NULL, MS_BIND, NULL) == 0 && chroot(root) == 0 &&
+	       chdir("/") == 0;
+}
+
+/* 0: it did not come up. */
+static pid_t start_jvm(const char *java, bool is_compiled)
+{
+	const char *root = getenv("GPC_TEST_JAVA_ROOT");
+	char *argv[] = {(char *)java,
+			"-Xmx16m",
+			"-XX:ReservedCodeCacheSize=8m",
+			is_compiled ? "-Xcomp" : "-Xint",
+			"-XX:CompileCommand=quiet",
+			"-XX:CompileCommand=compileonly,Parked.*",
+			"-XX:+UseSerialGC",
+			"-cp",
+			root ? "/mnt" : JAVA_CLASSES,
+			"Parked",
+			NULL};
 	char line[80] = "";
 	int fds[2];
 	pid_t pid;
@@ -56,6 +84,8 @@ static pid_t start_jvm(const char *java)
 		dup2(fds[1], 1);
 		close(fds[0]);
 		close(fds[1]);
+		if (root && !enter(root))
+			_exit(126);
 		execv(java, argv);
 		_exit(127);
 	}
@@ -175,7 +205,7 @@ static struct fake_vm *new_vm(struct world *w)
 
 /* ---- tests -------------------------------------------------------------------------------- */
 
-static int set_up(void **state)
+static int set_up(void **state, bool is_compiled)
 {
 	const char *java = getenv("GPC_TEST_JAVA");
 	struct world *w = calloc(1, sizeof *w);
@@ -186,12 +216,13 @@ static int set_up(void **state)
 	assert_non_null(w);
 	*state = w;
 	w->random = 88172645463325252u;
+	w->is_compiled = is_compiled;
 	w->host = (struct gpc_host){.struct_size = sizeof w->host,
 				    .impl = w,
 				    .read_mem = read_mem,
 				    .find_symbol = find_symbol,
 				    .now_ns = now_ns};
-	pid = start_jvm(java ? java : JAVA_PROGRAM);
+	pid = start_jvm(java ? java : JAVA_PROGRAM, is_compiled);
 	if (!pid)
 		return -1;
 	st = record(w, pid);
@@ -202,6 +233,16 @@ static int set_up(void **state)
 	if (v)
 		fake_vm_free(v);
 	return st < 0 ? -1 : 0;
+}
+
+static int set_up_interpreted(void **state)
+{
+	return set_up(state, false);
+}
+
+static int set_up_compiled(void **state)
+{
+	return set_up(state, true);
 }
 
 static int tear_down(void **state)
@@ -227,19 +268,29 @@ static gpc_status walk_thread(struct fake_vm *v, const struct gpc_mem_image_thre
 	return fake_vm_walk(v, state.next_pc, state.next_sp, state.next_fp);
 }
 
-static const char *method_at(const struct fake_vm *v, uint32_t i)
+/* A method's frame, of one of these kinds. */
+static void frame_is(const struct fake_vm *v, uint32_t i, const char *name, const char *kinds)
 {
-	return i < v->n ? v->frames[i] : "";
+	const char *frame = i < v->n ? v->frames[i] : "";
+	size_t n = strlen(name);
+
+	if (strncmp(frame, name, n) != 0 || frame[n] != '_' || !frame[n + 1] ||
+	    !strchr(kinds, frame[n + 1]) || frame[n + 2])
+		fail_msg("frame %u is %s, not %s_[%s]", i, frame, name, kinds);
 }
 
 static void test_as_recorded(void **state)
 {
 	struct world *w = *state;
 	struct fake_vm *v = new_vm(w);
-	unsigned found = 0, with_java = 0;
+	/* The innermost ones go back to the interpreter: classes were not loaded yet. */
+	const char *kinds = w->is_compiled ? "j1i0" : "0";
+	unsigned found = 0, with_java = 0, compiled = 0;
 
 	assert_int_equal(fake_vm_attach(v), GPC_OK);
 	assert_true(v->vm.layout.major >= 8);
+	assert_true(v->vm.layout.major < 21 || v->vm.heap.is_known);
+	assert_true(v->vm.flags.has_short_oops && !v->vm.flags.has_no_attach);
 	for (uint32_t i = 0; i < gpc_mem_image_threads(w->image); i++) {
 		uint32_t at = 0;
 
@@ -252,13 +303,16 @@ static void test_as_recorded(void **state)
 			continue;
 		found++;
 		assert_true(strncmp(v->frames[at - 1], "java/lang/Thread.sleep", 22) == 0);
-		for (int k = 0; k < 6; k++)
-			assert_string_equal(method_at(v, at + (uint32_t)k), "Parked.down(I)V_0");
-		assert_string_equal(method_at(v, at + 6), "Parked.main([Ljava/lang/String|)V_0");
-		assert_string_equal(method_at(v, at + 7), "call_stub");
+		for (uint32_t k = 0; k < 6; k++) {
+			frame_is(v, at + k, "Parked.down(I)V", kinds);
+			compiled += strchr(v->frames[at + k], '0') == NULL;
+		}
+		frame_is(v, at + 6, "Parked.main([Ljava/lang/String|)V", kinds);
+		assert_string_equal(at + 7 < v->n ? v->frames[at + 7] : "", "call_stub");
 		assert_int_equal(v->n, at + 8);
 	}
 	assert_int_equal(found, 1);
+	assert_true(w->is_compiled ? compiled >= 3 : compiled == 0);
 	assert_true(with_java >= 2); /* Reference Handler, Finalizer, ... */
 	fake_vm_free(v);
 }
@@ -303,9 +357,11 @@ static void test_about(void **state)
 static void test_changed_at_random(void **state)
 {
 	struct world *w = *state;
+	const char *rounds = getenv("GPC_TEST_JAVA_ROUNDS");
+	int n = rounds ? atoi(rounds) : ROUNDS;
 	uint64_t walks = 0;
 
-	for (int round = 0; round < ROUNDS; round++) {
+	for (int round = 0; round < n; round++) {
 		struct fake_vm *v = new_vm(w);
 
 		w->rate = 0;
@@ -316,10 +372,10 @@ static void test_changed_at_random(void **state)
 		fake_vm_free(v);
 	}
 	/* The tables themselves. */
-	for (int round = 0; round < 10; round++) {
+	for (int round = 0; round < n / 30; round++) {
 		struct fake_vm *v = new_vm(w);
 
-		w->rate = 1000u << round;
+		w->rate = 1000u << round % 10;
 		if (fake_vm_attach(v) == GPC_OK)
 			for (uint32_t i = 0; i < gpc_mem_image_threads(w->image); i++)
 				walk_thread(v, gpc_mem_image_thread(w->image, i));
@@ -338,5 +394,6 @@ int main(void)
 		cmocka_unit_test(test_changed_at_random),
 	};
 
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests_name("interpreted", tests, set_up_interpreted, tear_down) +
+	       cmocka_run_group_tests_name("compiled", tests, set_up_compiled, tear_down);
 }

@@ -102,6 +102,34 @@ static void test_compile_id(void **state)
 		      "pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub");
 }
 
+/* A class was unloaded, and one of the same shape has its memory: all addresses are
+ * the same, only the names are others. */
+static void test_class_unloading(void **state)
+{
+	struct fake_vm *v = *state;
+	struct fake_jvm *j = v->jvm;
+	uint64_t constant, pool, klass;
+
+	fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp);
+	frames_are(v, whole);
+	memcpy(&constant, fake_at(j, j->main_method + 8), 8);
+	memcpy(&pool, fake_at(j, constant), 8);
+	memcpy(&klass, fake_at(j, pool), 8);
+	fake_put64(j, klass + 24, fake_symbol(j, "pkg/Next"));
+	fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp);
+	frames_are(v, "B.spin(J)J_i A.hot(J)J_j pkg/Next.main([Ljava/lang/String|)V_0 call_stub");
+	fake_put64(j, pool + 16 + 8, fake_symbol(j, "run"));
+	fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp);
+	frames_are(v, "B.spin(J)J_i A.hot(J)J_j pkg/Next.run([Ljava/lang/String|)V_0 call_stub");
+	fake_put64(j, pool + 16 + 16, fake_symbol(j, "()V"));
+	fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp);
+	frames_are(v, "B.spin(J)J_i A.hot(J)J_j pkg/Next.run()V_0 call_stub");
+	/* Its memory was given back: the frame is no longer one of a method. */
+	fake_put64(j, j->main_method + 8, 0);
+	fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp);
+	assert_true(v->n < 4);
+}
+
 static void test_c1_and_where_inlining_ends(void **state)
 {
 	struct fake_vm *v = *state;
@@ -329,6 +357,7 @@ int main(void)
 		vm_test(test_whole_stack),
 		vm_test(test_remembered),
 		vm_test(test_compile_id),
+		vm_test(test_class_unloading),
 		vm_test(test_c1_and_where_inlining_ends),
 		vm_test(test_loop_with_its_poll_behind),
 		vm_test(test_lines_and_modifiers),

@@ -264,6 +264,7 @@ static void test_open_file(void **state)
 	static const char *const refused[] = {"/absolute", "upwards", "/fifo", "/", "/nothing", ""};
 	struct gpc_target_view *v;
 	struct cage c;
+	int fd;
 
 	cage_begin(&c);
 	if (!c.pid) { /* not everybody may chroot */
@@ -274,6 +275,11 @@ static void test_open_file(void **state)
 	assert_holds(h->open_file(h, &v->target, "/file", 0), "inside");
 	assert_holds(h->open_file(h, &v->target, "/good", 0), "inside");
 	assert_int_equal(h->open_file(h, &v->target, "/file", O_RDWR), GPC_E_CONFIG);
+	assert_true(h->open_file(h, &v->target, "/file", GPC_OPEN_FOLDER) < 0);
+	fd = h->open_file(h, &v->target, "/", GPC_OPEN_FOLDER);
+	assert_true(fd >= 0);
+	assert_int_equal(faccessat(fd, "file", R_OK, 0), 0);
+	close(fd);
 	for (size_t k = 0; k < sizeof refused / sizeof *refused; k++)
 		if (h->open_file(h, &v->target, refused[k], 0) >= 0)
 			fail_msg("'%s' was opened", refused[k]);

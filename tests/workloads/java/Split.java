@@ -3,6 +3,8 @@
 // Each mode is a thread of its own, named after it:
 //   pair     two methods behind one interface, 70 to 30 of the same loop
 //   recurse  300 calls of one method, the last one computes
+//   deep     the same, 1500 calls
+//   abyss    the same, 3000 calls
 //   lambda   a lambda computes
 //   virtual  a virtual thread computes (21 and later)
 //   yield    a virtual thread that steps aside, twenty calls deep (21 and later)
@@ -104,6 +106,12 @@ public class Split {
                 break;
             case "recurse":
                 sink += recurse(300);
+                break;
+            case "deep":
+                sink += recurse(1500);
+                break;
+            case "abyss":
+                sink += recurse(3000);
                 break;
             case "lambda":
             case "virtual":

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "vm.h"
+
+bool gpc_java_vm_init(struct vm *vm)
+{
+	pthread_mutex_init(&vm->continuations.lock, NULL);
+	return gpc_java_places_init(&vm->places) & gpc_java_methods_init(&vm->methods) &
+	       gpc_java_threads_init(&vm->threads);
+}
+
+void gpc_java_vm_deinit(struct vm *vm)
+{
+	gpc_java_places_deinit(&vm->places);
+	gpc_java_methods_deinit(&vm->methods);
+	gpc_java_threads_deinit(&vm->threads);
+	pthread_mutex_destroy(&vm->continuations.lock);
+}
