@@ -13,9 +13,9 @@
 #define EM_X86_64_   62
 #define STACK_BYTES  1024 /* copied with each sample; what is beyond is read */
 #define RETRY_NS     UINT64_C(50000000)
-#define RETRIES_MAX  600
+#define TRIES_QUICK  200 /* 10 s; then every second, as long as it takes */
 #define TELLS_MAX    40
-#define LAYOUT_TRIES 20
+#define LAYOUT_TRIES 200 /* on a busy machine it takes seconds to load libjvm.so */
 
 enum { TOKEN_RETRY = 1 };
 
@@ -196,8 +196,11 @@ static gpc_status java_ready(void *self, void *tctx, const struct gpc_ready *r,
 	(void)w;
 	if (vm->is_ready && !vm->is_told)
 		vm->is_told = gpc_java_tell(&vm->vm, vm->tries >= TELLS_MAX);
-	if ((st == GPC_E_BUSY || (st == GPC_OK && !vm->is_told)) && ++vm->tries < RETRIES_MAX)
-		return GPC_OK;
+	if (st == GPC_E_BUSY || (st == GPC_OK && !vm->is_told)) {
+		if (++vm->tries != TRIES_QUICK)
+			return GPC_OK;
+		return j->host->set_timer(j->host, vm->vm.mem.target, 20 * RETRY_NS, r->token);
+	}
 	j->host->set_timer(j->host, vm->vm.mem.target, 0, r->token);
 	if (st < 0 && st != GPC_E_SKIPPED)
 		gpc_host_reportf(j->host, vm->vm.mem.target, st, "its code cache cannot be read");
