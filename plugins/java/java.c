@@ -104,6 +104,7 @@ static void free_jvm(struct jvm *vm)
 	gpc_java_places_deinit(&vm->vm.places);
 	gpc_java_methods_deinit(&vm->vm.methods);
 	gpc_java_threads_deinit(&vm->vm.threads);
+	gpc_java_recent_deinit(&vm->vm.recent);
 	free(vm);
 }
 
@@ -115,6 +116,7 @@ static struct jvm *new_jvm(struct java *j, const struct gpc_target *t)
 		return NULL;
 	vm->vm.mem = (struct jmem){j->host, t};
 	vm->vm.options = j->options;
+	gpc_java_recent_init(&vm->vm.recent);
 	if (!(gpc_java_places_init(&vm->vm.places) & gpc_java_methods_init(&vm->vm.methods) &
 	      gpc_java_threads_init(&vm->vm.threads))) {
 		free_jvm(vm);

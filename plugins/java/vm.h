@@ -6,6 +6,7 @@
 #include "cache.h"
 #include "heap.h"
 #include "options.h"
+#include "recent.h"
 #include "threads.h"
 
 struct vm {
@@ -16,6 +17,7 @@ struct vm {
 	uint64_t call_stub_return; /* 0: not made yet */
 	struct place_cache places;
 	struct method_cache methods;
+	struct java_recent recent;
 	struct java_threads threads;
 };
 

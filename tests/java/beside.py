@@ -69,7 +69,7 @@ def measure(args, program, home, root):
     session = Session(tools, "plugins=java", f"profiling-frequency={args.hz}",
                       f"profiling-duration={args.seconds + 60}")
     agent = (f"-agentpath:{library}=start,event=cpu,interval={1000000 // args.hz}us,ann,"
-             "collapsed,file=/tmp/split-beside.txt")
+             "cstack=vm,collapsed,file=/tmp/split-beside.txt")
     try:
         jvm = program.start_main(["Mix", str(args.seconds), "2"], agent, *args.options,
                                  java=home / "bin/java", root=root)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """By hand: the program of known shares in many JVMs at once, one session for each JDK.
 
-matrix.py [--root CHROOT] [--only EXPRESSION] [--jdk HOME]... [NAME=OPTIONS...]
+matrix.py [--kind main|variants|storms] [--root CHROOT] [--only EXPRESSION] [--jdk HOME]...
+          [NAME=OPTIONS...]
 
 Without NAME: all of SETTINGS that the JDK knows. Without --jdk: all of /usr/lib/jvm, in
 CHROOT when there is one. Prints a row of docs/accuracy.md for each; the status tells
@@ -20,18 +21,36 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
 
-from java_play import JAVA_THREADS, Program, Verdict, java_home, without_thread
+from java_play import Program, Verdict, java_home, without_thread
 from sessions import Session, Tools
 
+# {name: options}. "TRAIN | RUN": a first run of some seconds makes what the second uses.
 SETTINGS = {
-    "default": "", "-Xint": "-Xint", "C1 only": "-XX:TieredStopAtLevel=1",
-    "no frame pointer": "-XX:-PreserveFramePointer", "frame pointer": "-XX:+PreserveFramePointer",
-    "Serial": "-XX:+UseSerialGC", "Parallel": "-XX:+UseParallelGC", "G1": "-XX:+UseG1GC",
-    "CMS": "-XX:+UseConcMarkSweepGC", "ZGC": "-XX:+UseZGC",
-    "ZGC, generational": "-XX:+UseZGC -XX:+ZGenerational",
-    "Shenandoah": "-XX:+UseShenandoahGC",
-    "Shenandoah, generational": "-XX:+UseShenandoahGC -XX:ShenandoahGCMode=generational",
+    "main": {
+        "default": "", "-Xint": "-Xint", "C1 only": "-XX:TieredStopAtLevel=1",
+        "no frame pointers": "-XX:-PreserveFramePointer",
+        "Serial": "-XX:+UseSerialGC", "Parallel": "-XX:+UseParallelGC", "G1": "-XX:+UseG1GC",
+        "CMS": "-XX:+UseConcMarkSweepGC", "ZGC": "-XX:+UseZGC",
+        "ZGC, generational": "-XX:+UseZGC -XX:+ZGenerational",
+        "Shenandoah": "-XX:+UseShenandoahGC",
+        "Shenandoah, generational": "-XX:+UseShenandoahGC -XX:ShenandoahGCMode=generational",
+    },
+    "variants": {
+        "frame pointers": "-XX:+PreserveFramePointer",
+        "transparent huge pages": "-XX:+UseTransparentHugePages",
+        "one code heap": "-XX:-SegmentedCodeCache",
+        "no compressed pointers": "-XX:-UseCompressedOops -XX:-UseCompressedClassPointers",
+        "compact headers": "-XX:+UseCompactObjectHeaders",
+        "no CDS": "-Xshare:off",
+        "AppCDS": "-XX:ArchiveClassesAtExit={} | -XX:SharedArchiveFile={} -Xshare:on",
+        "AOT cache": "-XX:AOTCacheOutput={} | -XX:AOTCache={} -XX:AOTMode=on",
+        "no tiers": "-XX:-TieredCompilation",
+    },
+    "storms": {f"4 MB of code, {gc}": f"-XX:ReservedCodeCacheSize=4m -XX:+Use{gc}GC"
+               for gc in ("Serial", "Parallel", "G1", "Z", "Shenandoah")},
 }
+MODES = {"main": "pair,recurse,lambda,virtual,garbage", "storms": "churn,deopt,pair,garbage"}
+BRIEF = 2  # seconds that a JVM of the storms lives, one after another
 ALWAYS = ["-XX:+UnlockExperimentalVMOptions"]
 ENOUGH = 1000  # samples of the split
 LONGEST = 600
@@ -53,6 +72,11 @@ def version(program, home, root):
     return int(text[1]), text[0].split('"')[1]
 
 
+def modes_of(args, major):
+    modes = args.modes or MODES.get(args.kind, MODES["main"])
+    return [m for m in modes.split(",") if m not in ("virtual", "yield") or major >= 21]
+
+
 def is_known(program, home, root, options):
     """Does the JDK take these options, without a word about them?"""
     done = program.run([*ALWAYS, *options, "-version"], home / "bin/java", root)
@@ -68,33 +92,69 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / 100
 
 
+def train(program, home, root, name, options):
+    """The options of the run proper; None: the JDK has no such thing."""
+    first, _, second = options.replace(
+        "{}", f"/tmp/split-{home.name}-{name.replace(' ', '_')}").rpartition(" | ")
+    if first:
+        if not is_known(program, home, root, first.split()):
+            return None
+        program.start(3, ["pair", "lambda"], *ALWAYS, *first.split(), java=home / "bin/java",
+                      root=root).wait(120)
+    return second.split() if is_known(program, home, root, second.split()) or first else None
+
+
+def begin(program, args, home, root, settings):
+    """{name: JVM}"""
+    major, _ = version(program, home, root)
+    jvms = {}
+    for name, options in settings.items():
+        # The default since 9
+        options = None if (name, major > 8) == ("G1", True) else \
+            train(program, home, root, name, options)
+        if options is not None:
+            jvms[name] = program.start(2 * LONGEST, modes_of(args, major), *ALWAYS, *options,
+                                       java=home / "bin/java", root=root)
+    return jvms
+
+
+def wait(program, args, home, root, jvms):
+    """Until each has used enough CPU; the pids of the brief ones meanwhile."""
+    first = {n: cpu_seconds(j.pid) for n, j in jvms.items()}
+    until = time.monotonic() + args.longest
+    major = version(program, home, root)[0]
+    brief = []
+    while time.monotonic() < until and any(
+            j.poll() is None and cpu_seconds(j.pid) - first[n] < args.cpu for n, j in jvms.items()):
+        if args.kind == "storms" and (not brief or brief[-1].poll() is not None):
+            brief.append(program.start(BRIEF, modes_of(args, major), java=home / "bin/java",
+                                       root=root))
+        time.sleep(0.2)
+    if brief:
+        brief[-1].wait(60)
+    for name in [n for n, j in jvms.items() if j.poll() is not None]:
+        print(f"{home.name}, {name}: it ENDED", file=sys.stderr, flush=True)
+        args.is_fine = False
+    return [j.pid for j in brief]
+
+
 def look(program, args, home, settings):
     """{name: rows} of all settings, in one session."""
     root = pathlib.Path(args.root) if args.root else None
-    major, _ = version(program, home, root)
-    modes = [m for m in args.modes.split(",") if m not in ("virtual", "yield") or major >= 21]
-    jvms = {}
-    for name, options in settings.items():
-        if is_known(program, home, root, options.split()):
-            jvms[name] = program.start(LONGEST + 60, modes, *ALWAYS, *options.split(),
-                                       java=home / "bin/java", root=root)
+    jvms = begin(program, args, home, root, settings)
     time.sleep(args.warm)
     session = Session(Tools(args.folder), "plugins=java", f"profiling-frequency={args.hz}",
                       f"profiling-duration={LONGEST + 60}", "java-collect-thread-names",
                       *args.option)
-    begin = {n: cpu_seconds(j.pid) for n, j in jvms.items()}
-    until = time.monotonic() + args.longest
-    while time.monotonic() < until and any(
-            j.poll() is None and cpu_seconds(j.pid) - begin[n] < args.cpu for n, j in jvms.items()):
-        time.sleep(0.5)
-    for name in [n for n, j in jvms.items() if j.poll() is not None]:
-        print(f"{home.name}, {name}: it ENDED", file=sys.stderr, flush=True)
-        args.is_fine = False
+    brief = wait(program, args, home, root, jvms)
     rows = [r for window in session.end() for r in window]
     if args.log:
         shutil.copy(session.log, args.log)
     program.end()
-    return {n: [r for r in rows if r.pid == j.pid] for n, j in jvms.items()}
+    found = {n: [r for r in rows if r.pid == j.pid] for n, j in jvms.items()}
+    if brief:
+        found[f"{len(brief)} JVMs of {BRIEF} s"] = [r for r in rows if r.pid in brief]
+    return found
 
 
 def dump(path, rows):
@@ -137,7 +197,7 @@ def show(args, jdk, name, rows, modes):
 
 def everything(args, program):
     root = pathlib.Path(args.root) if args.root else None
-    settings = dict(r.partition("=")[::2] for r in args.runs) or SETTINGS
+    settings = dict(r.partition("=")[::2] for r in args.runs) or SETTINGS[args.kind]
     settings = {n: o for n, o in settings.items() if re.search(args.only, n)}
     modes = collections.Counter()
     print("| JDK | options | samples | hot | whole | 300 deep | lost | wrong | |\n" + "|---" * 9 + "|")
@@ -164,7 +224,8 @@ def main():
     p.add_argument("--log", metavar="FILE", help="the profiler's log of the last session")
     p.add_argument("--odd", type=int, default=4, help="how many odd stacks are told of each")
     p.add_argument("--option", action="append", default=[])
-    p.add_argument("--modes", default=",".join(m for m in JAVA_THREADS if m != "yield"))
+    p.add_argument("--kind", choices=SETTINGS, default="main")
+    p.add_argument("--modes", help="of Split.java")
     p.add_argument("runs", nargs="*", metavar="NAME=OPTIONS")
     args = p.parse_args()
     args.is_fine = True

@@ -62,6 +62,7 @@ struct fake_vm *fake_vm_new(struct fake_jvm *jvm)
 	gpc_java_places_init(&v->vm.places);
 	gpc_java_methods_init(&v->vm.methods);
 	gpc_java_threads_init(&v->vm.threads);
+	gpc_java_recent_init(&v->vm.recent);
 	return v;
 }
 
@@ -70,6 +71,7 @@ void fake_vm_free(struct fake_vm *v)
 	gpc_java_places_deinit(&v->vm.places);
 	gpc_java_methods_deinit(&v->vm.methods);
 	gpc_java_threads_deinit(&v->vm.threads);
+	gpc_java_recent_deinit(&v->vm.recent);
 	fake_jvm_free(v->jvm);
 	free(v);
 }
