@@ -63,22 +63,31 @@ static bool bias_of(int fd, const struct gpc_map *m, uint64_t *ret)
 	return is_known;
 }
 
+static bool open_module(const struct gpc_target *t, const struct gpc_map *m,
+			struct gpc_module_file *ret)
+{
+	autoclose int fd = open_map(t, m);
+	uint64_t bias;
+
+	if (fd < 0 || !bias_of(fd, m, &bias))
+		return false;
+	*ret = (struct gpc_module_file){.fd = take_fd(&fd), .bias = bias, .path = m->path};
+	return true;
+}
+
 gpc_status gpc_module_open(const struct gpc_target *t, const char *glob,
 			   struct gpc_module_file *ret, struct gpc_err *err)
 {
-	for (uint32_t k = 0; k < t->n_maps; k++) {
-		const struct gpc_map *m = map_at(t, k);
-		autoclose int fd = -1;
-		uint64_t bias;
+	/* A program may also map a library to read it, as in-process profilers do: where
+	 * its code is mapped it was loaded. */
+	for (int is_code = 1; is_code >= 0; is_code--)
+		for (uint32_t k = 0; k < t->n_maps; k++) {
+			const struct gpc_map *m = map_at(t, k);
 
-		if (!is_wanted(t, m, glob))
-			continue;
-		fd = open_map(t, m);
-		if (fd < 0 || !bias_of(fd, m, &bias))
-			continue;
-		*ret = (struct gpc_module_file){.fd = take_fd(&fd), .bias = bias, .path = m->path};
-		return GPC_OK;
-	}
+			if (is_wanted(t, m, glob) && !!(m->prot & GPC_MAP_EXEC) == is_code &&
+			    open_module(t, m, ret))
+				return GPC_OK;
+		}
 	return gpc_err_set(err, GPC_E_GONE, "process %d maps no file %s that can be read", t->pid,
 			   glob ? glob : t->exe);
 }

@@ -284,22 +284,24 @@ static void give_state(const struct gpc_unwind_regs *regs, struct gpc_step_state
 	state->fp = regs->valid >> arch->fp & 1 ? regs->r[arch->fp] : 0;
 }
 
-static bool step_native(struct call *c, struct gpc_step_state *state, struct gpc_unwind_regs *regs)
+/* Frame pointers alone do not tell a root from a caller that cannot be found. */
+static enum gpc_unwind_result step_native(struct call *c, struct gpc_step_state *state,
+					  struct gpc_unwind_regs *regs)
 {
 	struct gpc_unwind_source src = {.mem = c->p->mem,
 					.target = c->t->target,
 					.sample = &c->sample};
 	gpc_frame pc = gpc_join_native(state->pc, state->is_leaf);
-	bool is_up;
+	enum gpc_unwind_result result;
 
 	if (!c->native_unwind.code) {
 		add_frames(c->ret, &pc, 1);
-		return gpc_unwind_up(&src, state);
+		return gpc_unwind_up(&src, state) ? GPC_UNWIND_UP : GPC_UNWIND_END;
 	}
-	is_up = gpc_pull_native_up(&c->native_unwind, regs, &pc);
+	result = gpc_pull_native_up(&c->native_unwind, regs, &pc);
 	add_frames(c->ret, &pc, 1);
 	give_state(regs, state);
-	return is_up;
+	return result;
 }
 
 /* What the collector knows of its frames above the native code that was sampled. */
@@ -350,8 +352,10 @@ static bool step_up(struct call *c)
 				       .pc = c->sample.pc,
 				       .sp = c->sample.sp,
 				       .fp = c->sample.fp};
+	enum gpc_unwind_result native = GPC_UNWIND_END;
 	bool has_runtime = false, goes_on = true, is_whole, has_more;
 	struct gpc_unwind_regs regs;
+	const gpc_frame cut = GPC_RAW_CUT;
 	gpc_status st = GPC_OK;
 
 	gpc_regs_unwind(c->sample.regs, &regs);
@@ -362,18 +366,22 @@ static bool step_up(struct call *c)
 		if (is_claimed(c->t, gpc_join_native(state.pc, state.is_leaf))) {
 			has_runtime = true;
 			state.next_sp = 0;
+			native = GPC_UNWIND_END;
 			st = step_runtime(c, &state, &goes_on);
 			take_state(&state, &regs);
 		} else {
 			struct gpc_step_state before = state;
 
-			goes_on = step_native(c, &state, &regs);
+			native = step_native(c, &state, &regs);
+			goes_on = native == GPC_UNWIND_UP;
 			if (resume(&state, &before, goes_on)) {
 				take_state(&state, &regs);
 				goes_on = true;
 			}
 		}
 	}
+	if (native != GPC_UNWIND_END && native != GPC_UNWIND_UP)
+		add_frames(c->ret, &cut, 1);
 	has_more = finish(c, has_runtime);
 	is_whole = !has_run(c);
 	if (!has_runtime && !has_more)

@@ -140,9 +140,10 @@ void gpc_pull_native_end(struct gpc_pull_native *n)
 	n->code = NULL;
 }
 
-bool gpc_pull_native_up(struct gpc_pull_native *n, struct gpc_unwind_regs *regs, uint64_t *place)
+enum gpc_unwind_result gpc_pull_native_up(struct gpc_pull_native *n, struct gpc_unwind_regs *regs,
+					  uint64_t *place)
 {
-	return gpc_unwind_step(&n->view, regs, place) == GPC_UNWIND_UP;
+	return gpc_unwind_step(&n->view, regs, place);
 }
 
 /* ---- gpc.native-unwind/1 ----------------------------------------------------------- */
@@ -186,7 +187,7 @@ static bool up_by_tables(struct gpc_pull_native *n, const struct gpc_pull_sample
 	struct gpc_unwind_regs regs = regs_of(s, state);
 	uint64_t place;
 
-	if (!gpc_pull_native_up(n, &regs, &place))
+	if (gpc_pull_native_up(n, &regs, &place) != GPC_UNWIND_UP)
 		return false;
 	state->pc = regs.pc;
 	state->sp = regs.r[arch->sp];

@@ -93,7 +93,8 @@ bool gpc_pull_native_begin(struct gpc_pull_native *n, struct gpc_pulls *p, struc
 void gpc_pull_native_end(struct gpc_pull_native *n);
 void gpc_pull_code_put(struct gpc_pull_code *code); /* NULL is fine */
 /* One up; regs follow. */
-bool gpc_pull_native_up(struct gpc_pull_native *n, struct gpc_unwind_regs *regs, uint64_t *place);
+enum gpc_unwind_result gpc_pull_native_up(struct gpc_pull_native *n, struct gpc_unwind_regs *regs,
+					  uint64_t *place);
 
 #define GPC_PULL_ADD(p, member, value) \
 	__atomic_add_fetch(&(p)->stats.member, (value), __ATOMIC_RELAXED)

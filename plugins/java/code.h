@@ -29,5 +29,7 @@ uint32_t gpc_java_code_length(const uint8_t *code, uint32_t n);
 bool gpc_java_code_jumps_back(const uint8_t *code, uint32_t n, uint32_t behind, uint32_t limit);
 /* code: the n bytes before a return address. */
 bool gpc_java_code_is_call(const uint8_t *code, uint32_t n);
+/* Does a safepoint poll begin with these bytes? */
+bool gpc_java_code_is_poll(const uint8_t *code, uint32_t n);
 
 #endif

@@ -219,3 +219,18 @@ bool gpc_java_code_is_call(const uint8_t *code, uint32_t n)
 			return true;
 	return false;
 }
+
+/* A look whether a safepoint is wanted: test [reg], eax or test [rip+disp32], eax (the
+ * loops of all versions), or cmp rsp, [r15+disp] (returns). */
+bool gpc_java_code_is_poll(const uint8_t *code, uint32_t n)
+{
+	struct reader r = {code, n};
+
+	if (has(&r, "\x49\x3b\x67", 3) || has(&r, "\x49\x3b\xa7", 3))
+		return true;
+	if (has(&r, "\x41", 1))
+		skip(&r, 1);
+	/* eax, without an index */
+	return r.n >= 2 && r.at[0] == 0x85 && (r.at[1] & 0x38) == 0 && r.at[1] >> 6 <= 1 &&
+	       (r.at[1] & 7) != 4;
+}

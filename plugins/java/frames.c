@@ -30,8 +30,11 @@ bool gpc_java_known_method(struct walk *w, uint64_t addr, struct method *ret)
 		return false;
 	if (m->addr != addr) {
 		m->addr = 0;
-		if (!gpc_java_method_read(&w->vm->mem, &w->vm->layout, addr, ret))
-			return false;
+		if (!gpc_java_recent_method(&w->vm->recent, addr, w->now_ns, ret)) {
+			if (!gpc_java_method_read(&w->vm->mem, &w->vm->layout, addr, ret))
+				return false;
+			gpc_java_recent_method_is(&w->vm->recent, ret, w->now_ns);
+		}
 		*m = *ret;
 	}
 	*ret = *m;

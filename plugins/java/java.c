@@ -16,9 +16,9 @@
 #define EM_X86_64_   62
 #define STACK_BYTES  1024 /* copied with each sample; what is beyond is read */
 #define RETRY_NS     UINT64_C(50000000)
-#define RETRIES_MAX  600
+#define TRIES_QUICK  200 /* 10 s; then every second, as long as it takes */
 #define TELLS_MAX    40
-#define LAYOUT_TRIES 20
+#define LAYOUT_TRIES 200 /* on a busy machine it takes seconds to load libjvm.so */
 
 enum { TOKEN_RETRY = 1, TOKEN_KERNEL, TOKEN_ATTACH /* and the one behind it */ };
 
@@ -246,8 +246,11 @@ static void retry(struct java *j, struct jvm *jvm)
 
 	if (jvm->is_ready && !jvm->is_told)
 		tell(j, jvm);
-	if ((st == GPC_E_BUSY || (st == GPC_OK && !jvm->is_told)) && ++jvm->tries < RETRIES_MAX)
+	if (st == GPC_E_BUSY || (st == GPC_OK && !jvm->is_told)) {
+		if (++jvm->tries == TRIES_QUICK)
+			j->host->set_timer(j->host, jvm->vm.mem.target, 20 * RETRY_NS, TOKEN_RETRY);
 		return;
+	}
 	j->host->set_timer(j->host, jvm->vm.mem.target, 0, TOKEN_RETRY);
 	if (st < 0 && st != GPC_E_SKIPPED)
 		gpc_host_reportf(j->host, jvm->vm.mem.target, st, "its code cache cannot be read");

@@ -80,6 +80,17 @@ static void find_rule(struct walk *w, struct place *p)
 
 /* ---- what is executed there ------------------------------------------------------------ */
 
+/* Where the JVM had to know its state: at a call, or a poll. Other entries are of single
+ * instructions, by their ends, and there only with -XX:+DebugNonSafepoints, which
+ * profilers inside a JVM turn on (OpenJDK code/debugInfoRec.cpp, add_non_safepoint). */
+static bool is_safepoint(struct walk *w, uint64_t pc)
+{
+	uint8_t code[16];
+
+	return gpc_java_read(&w->vm->mem, pc - 8, code, sizeof code) &&
+	       (gpc_java_code_is_call(code, 8) || gpc_java_code_is_poll(code + 8, 8));
+}
+
 /* Which of the two entries around pc is of the code there? The one behind: what leads
  * to a call or a poll was done for it. But in a loop whose poll lies before pc it is
  * that one: what is behind pc is executed after the loop. */
@@ -92,6 +103,9 @@ static uint32_t scope_around(struct walk *w, const struct blob *b, uint64_t pc,
 
 	if (around[0].offset < 0 || !around[0].scope || !around[1].scope)
 		return around[1].scope ? around[1].scope : around[0].scope;
+	if (!is_safepoint(w, b->code_begin + (uint64_t)around[0].offset) ||
+	    !is_safepoint(w, b->code_begin + (uint64_t)around[1].offset))
+		return around[1].scope;
 	if (n > sizeof code)
 		n = sizeof code;
 	n = gpc_java_read_some(&w->vm->mem, pc, code, n);
@@ -163,9 +177,14 @@ static bool is_checked(struct walk *w, const struct blob *b)
 	for (uint32_t i = 0; i < w->n_checked; i++)
 		if (w->checked[i] == b->addr)
 			return true;
-	if (!gpc_java_blob_is(&w->vm->mem, &w->vm->layout, b))
-		return false;
-	if (b->kind <= BLOB_NATIVE && w->n_checked < GPC_JAVA_CHECKED)
+	if (b->kind > BLOB_NATIVE)
+		return true; /* made at the start, and never freed */
+	if (!gpc_java_recent_blob(&w->vm->recent, b, w->now_ns)) {
+		if (!gpc_java_blob_is(&w->vm->mem, &w->vm->layout, b))
+			return false;
+		gpc_java_recent_blob_is(&w->vm->recent, b, w->now_ns);
+	}
+	if (w->n_checked < GPC_JAVA_CHECKED)
 		w->checked[w->n_checked++] = b->addr;
 	return true;
 }

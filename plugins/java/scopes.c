@@ -3,7 +3,7 @@
 
 #define PC_BYTES    16
 #define BLOCK       64 /* entries read at once */
-#define LOWEST      192
+#define LOWEST      192 /* of bytes that another one follows, whatever is excluded */
 #define METHODS_MAX 65536
 
 uint32_t gpc_java_unsigned5(const uint8_t *bytes, uint32_t n, uint32_t excluded, uint32_t *ret)
@@ -14,7 +14,7 @@ uint32_t gpc_java_unsigned5(const uint8_t *bytes, uint32_t n, uint32_t excluded,
 		if (bytes[i] < excluded)
 			return 0;
 		sum += (bytes[i] - excluded) << (6 * i);
-		if (bytes[i] < LOWEST + excluded || i == 4) {
+		if (bytes[i] < LOWEST || i == 4) {
 			*ret = sum;
 			return i + 1;
 		}

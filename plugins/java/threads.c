@@ -7,6 +7,7 @@
 #define SCAN_NS    UINT64_C(20000000) /* the list is not looked at more often */
 #define NEW_MAX    256                /* threads whose number is read in one look */
 #define LIST_CHUNK 512
+#define ANCHOR_MAX 64 /* bytes of a JavaFrameAnchor */
 
 bool gpc_java_threads_init(struct java_threads *t)
 {
@@ -152,15 +153,28 @@ uint64_t gpc_java_thread_of(struct java_threads *t, const struct jmem *m, const 
 
 /* ---- anchors --------------------------------------------------------------------------- */
 
+/* Its three members lie together: one read. */
+static bool read_anchor(const struct jmem *m, const struct layout *l, uint64_t addr,
+			struct java_anchor *ret)
+{
+	uint32_t sp = (uint32_t)l->field[F_ANCHOR_SP], pc = (uint32_t)l->field[F_ANCHOR_PC];
+	uint32_t fp = (uint32_t)l->field[F_ANCHOR_FP];
+	uint8_t bytes[ANCHOR_MAX];
+	uint32_t n = (sp > pc ? sp : pc) > fp ? (sp > pc ? sp : pc) + 8 : fp + 8;
+
+	if (n > sizeof bytes || !gpc_java_read(m, addr, bytes, n))
+		return false;
+	*ret = (struct java_anchor){gpc_java_u64(bytes, sp), gpc_java_u64(bytes, pc),
+				    gpc_java_u64(bytes, fp)};
+	return true;
+}
+
 struct java_anchor gpc_java_anchor_read(const struct jmem *m, const struct layout *l, uint64_t addr)
 {
 	struct java_anchor a = {0}, none = {0};
 
 	if (!gpc_java_has(l, F_ANCHOR_SP) || !gpc_java_has(l, F_ANCHOR_PC) ||
-	    !gpc_java_has(l, F_ANCHOR_FP) ||
-	    !gpc_java_read_u64(m, addr + (uint32_t)l->field[F_ANCHOR_SP], &a.sp) || !a.sp ||
-	    !gpc_java_read_u64(m, addr + (uint32_t)l->field[F_ANCHOR_PC], &a.pc) ||
-	    !gpc_java_read_u64(m, addr + (uint32_t)l->field[F_ANCHOR_FP], &a.fp))
+	    !gpc_java_has(l, F_ANCHOR_FP) || !read_anchor(m, l, addr, &a) || !a.sp)
 		return none;
 	/* Without a pc it is where the call left it (cpu/x86/javaFrameAnchor_x86.hpp). */
 	if (!a.pc && !gpc_java_read_u64(m, a.sp - 8, &a.pc))

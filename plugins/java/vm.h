@@ -7,6 +7,7 @@
 #include "continuation.h"
 #include "heap.h"
 #include "options.h"
+#include "recent.h"
 #include "threads.h"
 
 struct vm {
@@ -17,6 +18,7 @@ struct vm {
 	uint64_t call_stub_return; /* 0: not made yet */
 	struct place_cache places;
 	struct method_cache methods;
+	struct java_recent recent;
 	struct java_threads threads;
 	struct java_flags flags;
 	struct java_heap heap;

@@ -14,7 +14,8 @@ void gpc_java_walk_init(struct walk *w, struct vm *vm, const struct gpc_pull_sam
 	w->sample = s;
 	w->state = state;
 	w->out = out;
-	w->deadline_ns = vm->mem.host->now_ns(vm->mem.host) + BUDGET_NS;
+	w->now_ns = vm->mem.host->now_ns(vm->mem.host);
+	w->deadline_ns = w->now_ns + BUDGET_NS;
 	w->next = (struct java_anchor){0};
 	w->place.pc = 0;
 	w->place.blob.name[0] = '\0';

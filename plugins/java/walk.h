@@ -14,7 +14,7 @@ struct walk {
 	const struct gpc_pull_sample *sample;
 	struct gpc_step_state *state;
 	struct gpc_pull_out *out;
-	uint64_t deadline_ns;
+	uint64_t now_ns, deadline_ns;
 	struct java_anchor next; /* where Java goes on above the native code we came to */
 	bool is_stale;           /* the stack beyond the copy is not of that moment */
 	bool is_full;

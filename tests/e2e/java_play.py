@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """JVMs that run tests/workloads/java, and what their stacks must be."""
 import collections
-import os
 import pathlib
 import re
 import shutil
@@ -12,6 +11,8 @@ from conftest import ROOT
 SOURCES = ROOT / "tests/workloads/java"
 FRAME = re.compile(r"(?P<cls>[\w/$]+)\.(?P<method>[\w$<>]+)\((?P<sig>.*)\)(?P<ret>\S+)_\[(?P<tier>[ji01])\]")
 CUT = "[stack cut]"
+THREAD = re.compile(r"\[(.*) tid=\d+\]")
+JAVA_THREADS = ("pair", "recurse", "lambda", "virtual", "yield", "garbage")
 
 # Who calls whom in the program; "*" is anything outside of it.
 CALLEES = {
@@ -20,7 +21,7 @@ CALLEES = {
     "Split.pair": {"Split$Hot.work", "Split$Cold.work"},
     "Split$Hot.work": {"Split.spin"},
     "Split$Cold.work": {"Split.spin"},
-    "Split.recurse": {"Split.recurse", "Split.spin"},
+    "Split.recurse": {"Split.recurse", "Split.pair"},
     "Split.aside": {"Split.aside", "Split.spin", "*"},
     "Split.lambda": {"Split$$Lambda.applyAsLong", "*"},
     "Split$$Lambda.applyAsLong": {"Split.lambda$lambda$0", "Split.lambda$lambda$1"},
@@ -37,10 +38,11 @@ CALLEES = {
     "Deopt.round": {"Deopt.use", "Deopt.fresh"},
     "Deopt.use": {"Split$Hot.work", "Split$Cold.work", "Churn$Body.work"},
 }
-CALLED_BY = collections.defaultdict(set)
-for _caller, _callees in CALLEES.items():
-    for _callee in _callees:
-        CALLED_BY[_callee].add(_caller)
+# Which method is the hot and which the cold one, and the mode whose stacks have this
+# frame; others are of the plain pair.
+HOT = {"Split$Hot.work", "Split.lambda$lambda$0"}
+COLD = {"Split$Cold.work", "Split.lambda$lambda$1"}
+MODES = {"Split.recurse": "recurse", "Split.lambda": "lambda", "java/lang/VirtualThread.run": "virtual"}
 # JavaThread's start in C++ (FP only: libc's frames may have no name), and C's.
 ENTRY = re.compile(r"(__)?clone3?|start_thread|_start|thread_native_entry\(Thread\*\)|"
                    r"\(\S*(libc|libpthread)[-.\d]*\.so[.\d]*\)|"
@@ -53,27 +55,47 @@ def java_home(name="java-17-openjdk-amd64"):
     return home if (home / "bin/javac").exists() else None
 
 
+def inside(root):
+    """What goes before a command for it to run in a chroot, as the same process; java
+    finds itself by /proc."""
+    if not root:
+        return []
+    return ["unshare", "--mount", "sh", "-c",
+            'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"', root]
+
+
 class Program:
     """The compiled program, and JVMs that run it."""
 
     def __init__(self, folder, home):
-        self.folder, self.home, self.jvms = folder, home, []
+        self.folder, self.home, self.jvms, self.roots = folder, home, [], set()
         subprocess.run([home / "bin/javac", "-nowarn", "-Xlint:-options", "--release", "8", "-d",
                         folder, *SOURCES.glob("*.java")], check=True, capture_output=True)
         include = home / "include"
         subprocess.run(["gcc", "-O2", "-shared", "-fPIC", f"-I{include}", f"-I{include}/linux",
                         "-o", folder / "libsplit.so", SOURCES / "split.c"], check=True)
 
-    def start(self, seconds, modes, *options, java=None, root=None, cwd=None):
-        """root: of a chroot in which folder is /tmp/split."""
-        at = self.folder
-        before = []
-        if root:
+    def copy_to(self, root):
+        """Once: JVMs read it while they run."""
+        if root not in self.roots:
             shutil.copytree(self.folder, root / "tmp/split", dirs_exist_ok=True)
-            at, before = "/tmp/split", ["chroot", root]
+        self.roots.add(root)
+        return "/tmp/split"
+
+    def run(self, options, java, root=None):
+        """To its end."""
+        return subprocess.run([*inside(root), java, *options], capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=60)
+
+    def start(self, seconds, modes, *options, **more):
+        return self.start_main(["Split", str(seconds), *modes], *options, **more)
+
+    def start_main(self, main, *options, java=None, root=None, cwd=None):
+        """root: of a chroot in which folder is /tmp/split."""
+        at = self.copy_to(root) if root else self.folder
         jvm = subprocess.Popen(
-            [*before, java or self.home / "bin/java", "-Xmx128m", *options,
-             f"-Djava.library.path={at}", "-cp", at, "Split", str(seconds), *modes],
+            [*inside(root), java or self.home / "bin/java", "-Xmx128m", *options,
+             f"-Djava.library.path={at}", "-cp", at, *main],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd=cwd)
         self.jvms.append(jvm)
         return jvm
@@ -83,6 +105,13 @@ class Program:
             jvm.kill()
             jvm.wait()
         self.jvms.clear()
+
+
+def without_thread(row):
+    """Without the first frame of --java-collect-thread-names, but with the thread's name
+    in place of the process's."""
+    m = THREAD.fullmatch(row.frames[0]) if row.frames else None
+    return row._replace(comm=m[1], frames=row.frames[1:]) if m else row
 
 
 def java_name(frame):
@@ -99,10 +128,11 @@ class Verdict:
     """How the stacks of one JVM compare with the program."""
 
     def __init__(self, rows):
-        self.n = self.java = self.whole = self.wrong = self.edges = self.cut = 0
+        self.n = self.java = self.whole = self.wrong = self.edges = self.cut = self.lost = 0
         self.odd = collections.Counter()
         self.by = collections.Counter()  # samples with a method
         self.tiers = collections.Counter()
+        self.hot, self.split = collections.Counter(), collections.Counter()  # by mode
         for row in rows:
             self.take(row)
 
@@ -110,7 +140,8 @@ class Verdict:
         names = [java_name(f) for f in row.frames]
         self.n += row.count
         if not any(names):
-            self.odd["native: " + ";".join(row.frames[-3:])] += row.count
+            self.lost += row.count * (row.comm in JAVA_THREADS)
+            self.odd[f"native {row.comm}: " + ";".join(row.frames[-3:])] += row.count
             return
         self.java += row.count
         self.cut += row.count * (CUT in row.frames)
@@ -122,14 +153,22 @@ class Verdict:
             self.by[name] += row.count
         for frame in {f for f in row.frames if java_name(f)}:
             self.tiers[tier_of(frame)] += row.count
+        self.take_split(set(names), row.count)
         bad = [e for e in zip(names, names[1:]) if not is_edge(*e)]
         self.edges += row.count
         if bad:
             self.wrong += row.count
             self.odd[f"edge: {bad[0]}"] += row.count
 
-    def share(self, one, other):
-        return self.by[one] / max(1, self.by[one] + self.by[other])
+    def take_split(self, names, count):
+        mode = next((m for frame, m in MODES.items() if frame in names), "pair")
+        if names & HOT or names & COLD:
+            self.hot[mode] += count * bool(names & HOT)
+            self.split[mode] += count
+
+    def share(self):
+        """What was found of the 70 %, and of how many samples."""
+        return self.hot.total() / max(1, self.split.total()), self.split.total()
 
     def __str__(self):
         return (f"{self.n} samples, {self.java} Java, {self.whole} whole, {self.cut} cut, "
@@ -148,5 +187,3 @@ def is_edge(caller, callee):
     return callee not in CALLEES or callee in ("Split.run",)
 
 
-def is_root():
-    return os.geteuid() == 0

@@ -163,7 +163,7 @@ class Session:
         """Ends it now; its windows."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        status = self.process.wait(60)
+        status = self.process.wait(300)
         assert status == 0, self.log.read_text()
         return parse(self.out.read_text(encoding="utf-8"))
 

@@ -207,10 +207,10 @@ class Bench:
                          f"-DTHERE=deep_{other}", source="deep.c")
         return [*here, "-Wl,--no-as-needed", "-ldeepa", "-ldeepb", "-lm"]
 
-    def start(self, *command, before=end_with_parent):
+    def start(self, *command, before=end_with_parent, out=subprocess.DEVNULL):
         """Runs until the end of the bench."""
         process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL, preexec_fn=before)
+                                   stdout=out, preexec_fn=before)
         self.running.append(process)
         return process
 

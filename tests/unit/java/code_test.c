@@ -93,6 +93,23 @@ static void test_calls(void **state)
 	assert_false(gpc_java_code_is_call(NULL, 0));
 }
 
+static void test_polls(void **state)
+{
+	(void)state;
+	assert_true(gpc_java_code_is_poll(BYTES(0x85, 0x05, 1, 2, 3, 4)));
+	assert_true(gpc_java_code_is_poll(BYTES(0x85, 0x00)));
+	assert_true(gpc_java_code_is_poll(BYTES(0x41, 0x85, 0x02)));
+	assert_true(gpc_java_code_is_poll(BYTES(0x41, 0x85, 0x45, 0x00)));
+	assert_true(gpc_java_code_is_poll(BYTES(0x49, 0x3b, 0x67, 0x28)));
+	assert_true(gpc_java_code_is_poll(BYTES(0x49, 0x3b, 0xa7, 0x28, 1, 0, 0)));
+	/* test eax, eax; test [r10], ecx; test [rsp], eax */
+	assert_false(gpc_java_code_is_poll(BYTES(0x85, 0xc0)));
+	assert_false(gpc_java_code_is_poll(BYTES(0x41, 0x85, 0x0a)));
+	assert_false(gpc_java_code_is_poll(BYTES(0x85, 0x04, 0x24)));
+	assert_false(gpc_java_code_is_poll(BYTES(0x41, 0x85)));
+	assert_false(gpc_java_code_is_poll(NULL, 0));
+}
+
 static void test_lengths(void **state)
 {
 	/* objdump -d agrees */
@@ -159,9 +176,9 @@ static void test_jumps_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_prologues), cmocka_unit_test(test_epilogues),
-		cmocka_unit_test(test_calls),     cmocka_unit_test(test_jumps_back),
-		cmocka_unit_test(test_lengths),
+		cmocka_unit_test(test_prologues),  cmocka_unit_test(test_epilogues),
+		cmocka_unit_test(test_calls),      cmocka_unit_test(test_polls),
+		cmocka_unit_test(test_jumps_back), cmocka_unit_test(test_lengths),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

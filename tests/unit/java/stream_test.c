@@ -11,18 +11,19 @@
 #include "method.h"
 #include "scopes.h"
 
-/* The encoder, of versions before 20: 6 bits in each byte but the last, which is
- * below 192 (OpenJDK code/compressedStream.cpp, write_int_mb). */
-static uint32_t encode(uint32_t value, uint8_t *out)
+/* The encoder: 6 bits in each byte but the last, which is below 192 (OpenJDK
+ * code/compressedStream.cpp, write_int_mb). From 20 on all bytes are one more, but the
+ * last is still below 192 (utilities/unsigned5.hpp: X, L = 256 - X - H, H = 64). */
+static uint32_t encode(uint32_t value, uint32_t excluded, uint8_t *out)
 {
-	uint32_t n = 0;
+	uint32_t n = 0, low = 192 - excluded;
 
-	while (value >= 192 && n < 4) {
-		value -= 192;
+	while (value >= low && n < 4) {
+		value -= low;
 		out[n++] = (uint8_t)(192 + value % 64);
 		value /= 64;
 	}
-	out[n++] = (uint8_t)value;
+	out[n++] = (uint8_t)(value + excluded);
 	return n;
 }
 
@@ -34,8 +35,8 @@ static void test_unsigned5_values(void **state)
 	} rows[] = {
 		{{0}, 1, 0, 0},        {{191}, 1, 0, 191},    {{192, 0}, 2, 0, 192},
 		{{255, 0}, 2, 0, 255}, {{192, 1}, 2, 0, 256}, {{1}, 1, 1, 0},
-		{{192}, 1, 1, 191},    {{193, 1}, 2, 1, 192}, {{255, 1}, 2, 1, 254},
-		{{193, 2}, 2, 1, 256},
+		{{191}, 1, 1, 190},    {{192, 1}, 2, 1, 191}, {{193, 1}, 2, 1, 192},
+		{{255, 1}, 2, 1, 254}, {{193, 2}, 2, 1, 256},
 	};
 
 	(void)state;
@@ -51,13 +52,14 @@ static void test_unsigned5_values(void **state)
 static void test_unsigned5_round_trip(void **state)
 {
 	(void)state;
-	for (uint32_t v = 0; v < 5000000; v = v < 20000 ? v + 1 : v + 997) {
-		uint8_t bytes[5];
-		uint32_t n = encode(v, bytes), got = 0;
+	for (uint32_t v = 0; v < 5000000; v = v < 20000 ? v + 1 : v + 997)
+		for (uint32_t excluded = 0; excluded < 2; excluded++) {
+			uint8_t bytes[5];
+			uint32_t n = encode(v, excluded, bytes), got = 0;
 
-		assert_int_equal(gpc_java_unsigned5(bytes, n, 0, &got), n);
-		assert_int_equal(got, v);
-	}
+			assert_int_equal(gpc_java_unsigned5(bytes, n, excluded, &got), n);
+			assert_int_equal(got, v);
+		}
 }
 
 static void test_unsigned5_ends(void **state)
@@ -84,15 +86,15 @@ static void test_lines(void **state)
 
 	(void)state;
 	t[n++] = 255; /* line 10 does not fit into three bits */
-	n += encode(sign(0), t + n);
-	n += encode(sign(10), t + n);
+	n += encode(sign(0), 0, t + n);
+	n += encode(sign(10), 0, t + n);
 	t[n++] = 5 << 3 | 1;
 	t[n++] = 255;
-	n += encode(sign(35), t + n);
-	n += encode(sign(-3), t + n);
+	n += encode(sign(35), 0, t + n);
+	n += encode(sign(-3), 0, t + n);
 	t[n++] = 255;
-	n += encode(sign(260), t + n);
-	n += encode(sign(992), t + n);
+	n += encode(sign(260), 0, t + n);
+	n += encode(sign(992), 0, t + n);
 	t[n++] = 0;
 	assert_int_equal(gpc_java_line_of(t, n, 0, 0), 10);
 	assert_int_equal(gpc_java_line_of(t, n, 0, 4), 10);

@@ -94,9 +94,16 @@ static void test_compile_id(void **state)
 	struct fake_vm *v = *state;
 	struct fake_jvm *j = v->jvm;
 
+	/* Read, then looked at again. */
+	fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp);
 	fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp);
 	fake_put32(j, j->nmethod_id, 78);
 	fake_put64(j, j->nmethod + 56, j->main_method);
+	/* It is looked at again after a while only. */
+	j->now += GPC_JAVA_RECENT_NS - 1;
+	fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp);
+	frames_are(v, whole);
+	j->now++;
 	fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp);
 	frames_are(v, "pkg/C$$Lambda.main([Ljava/lang/String|)V_j "
 		      "pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub");
@@ -140,6 +147,13 @@ static void test_c1_and_where_inlining_ends(void **state)
 	frames_are(v, "A.hot(J)J_1 pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub");
 }
 
+/* A jump from begin + 44 back to begin + 24: a loop. */
+static void make_loop(struct fake_jvm *j, uint64_t begin)
+{
+	*(uint8_t *)fake_at(j, begin + 44) = 0x7c;
+	*(uint8_t *)fake_at(j, begin + 45) = 0xea;
+}
+
 /* The entry behind it is hot's, but the code jumps back to before the one of spin. */
 static void test_loop_with_its_poll_behind(void **state)
 {
@@ -147,12 +161,27 @@ static void test_loop_with_its_poll_behind(void **state)
 	struct fake_jvm *j = v->jvm;
 	uint64_t begin = j->leaf_pc - 20;
 
-	*(uint8_t *)fake_at(j, begin + 44) = 0x7c; /* jl begin + 24 */
-	*(uint8_t *)fake_at(j, begin + 45) = 0xea;
+	make_loop(j, begin);
+	memcpy(fake_at(j, begin + 32), "\x41\x85\x03", 3); /* test [r11], eax */
+	*(uint8_t *)fake_at(j, begin + 59) = 0xe8;         /* call */
 	fake_vm_walk(v, begin + 40, j->leaf_sp, j->leaf_fp);
 	frames_are(v, whole);
 	fake_vm_walk(v, begin + 50, j->leaf_sp, j->leaf_fp);
 	frames_are(v, "A.hot(J)J_j pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub");
+}
+
+/* Entries that are no safepoints are of the very instruction before them. */
+static void test_loop_with_an_entry_for_each_instruction(void **state)
+{
+	struct fake_vm *v = *state;
+	struct fake_jvm *j = v->jvm;
+	uint64_t begin = j->leaf_pc - 20;
+
+	make_loop(j, begin);
+	fake_vm_walk(v, begin + 40, j->leaf_sp, j->leaf_fp);
+	frames_are(v, "A.hot(J)J_j pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub");
+	fake_vm_walk(v, begin + 30, j->leaf_sp, j->leaf_fp);
+	frames_are(v, whole);
 }
 
 static void test_lines_and_modifiers(void **state)
@@ -360,6 +389,7 @@ int main(void)
 		vm_test(test_class_unloading),
 		vm_test(test_c1_and_where_inlining_ends),
 		vm_test(test_loop_with_its_poll_behind),
+		vm_test(test_loop_with_an_entry_for_each_instruction),
 		vm_test(test_lines_and_modifiers),
 		vm_test(test_frame_being_made),
 		vm_test(test_deoptimized),

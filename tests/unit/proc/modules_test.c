@@ -130,6 +130,32 @@ static void test_library(void **state)
 	assert_int_equal(symbol(&w->library, "malloc"), start + linked);
 }
 
+/* A program that maps its library's file once more, to read it, has it before the
+ * place where it was loaded. */
+static void test_a_file_that_is_also_read(void **state)
+{
+	const struct world *w = *state;
+	struct gpc_target t = w->told.view->target;
+	struct gpc_map *maps = calloc(t.n_maps + 1, sizeof *maps);
+	struct gpc_module_file m = {.fd = -1};
+
+	assert_non_null(maps);
+	memcpy(maps + 1, t.maps, t.n_maps * sizeof *maps);
+	for (uint32_t k = 1; k <= t.n_maps && !maps[0].path; k++)
+		if (strcmp(maps[k].path, w->library.path) == 0 && maps[k].prot & GPC_MAP_EXEC)
+			maps[0] = maps[k];
+	maps[0].start = 0x10000;
+	maps[0].end = 0x10000 + (UINT64_C(1) << 20);
+	maps[0].offset = 0;
+	maps[0].prot = GPC_MAP_READ;
+	t.maps = maps;
+	t.n_maps++;
+	assert_int_equal(gpc_module_open(&t, "libc.so.*", &m, NULL), GPC_OK);
+	assert_int_equal(m.bias, w->library.bias);
+	close(m.fd);
+	free(maps);
+}
+
 static void test_offsets_of_thread_local_variables(void **state)
 {
 	const struct world *w = *state;
@@ -334,6 +360,7 @@ int main(void)
 		WITH(test_symbols, begin_fixed),
 		WITH(test_fixed_addresses_have_no_bias, begin_fixed),
 		WITH(test_library, begin_pie),
+		WITH(test_a_file_that_is_also_read, begin_pie),
 		WITH(test_offsets_of_thread_local_variables, begin_pie),
 		WITH(test_offsets_of_thread_local_variables, begin_fixed),
 		WITH(test_sections, begin_pie),

@@ -2,11 +2,11 @@
 // A Java program whose shares and call graph are known. Usage: Split SECONDS MODE...
 // Each mode is a thread of its own, named after it:
 //   pair     two methods behind one interface, 70 to 30 of the same loop
-//   recurse  300 calls of one method, the last one computes
+//   recurse  300 calls of one method, the last one does that
 //   deep     the same, 1500 calls
 //   abyss    the same, 3000 calls
-//   lambda   a lambda computes
-//   virtual  a virtual thread computes (21 and later)
+//   lambda   two lambdas, 70 to 30
+//   virtual  pair in a virtual thread (21 and later)
 //   yield    a virtual thread that steps aside, twenty calls deep (21 and later)
 //   files    reads /dev/zero: system calls from Java
 //   jni      native code that calls back into Java (libsplit.so)
@@ -57,16 +57,20 @@ public class Split {
         return sum;
     }
 
+    static int turn;
+
     static long recurse(int depth) {
         if (depth == 0) {
-            return spin(20000);
+            return pair(turn++);
         }
         return recurse(depth - 1) + depth;
     }
 
     static long lambda(int round) {
-        LongUnaryOperator f = n -> spin(n) + round;
-        return f.applyAsLong(20000);
+        LongUnaryOperator hot = n -> spin(7 * n) + round;
+        LongUnaryOperator cold = n -> spin(3 * n) + round;
+        long n = 2000 + round * 7919L % 4001;
+        return hot.applyAsLong(n) + cold.applyAsLong(n);
     }
 
     static long aside(int depth) {
@@ -102,6 +106,7 @@ public class Split {
         for (int round = 1; !stop; round++) {
             switch (mode) {
             case "pair":
+            case "virtual":
                 sink += pair(round);
                 break;
             case "recurse":
@@ -114,7 +119,6 @@ public class Split {
                 sink += recurse(3000);
                 break;
             case "lambda":
-            case "virtual":
                 sink += lambda(round);
                 break;
             case "yield":
