@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "encode/encode.h"
+#include "encode/text.h"
 
 struct format {
 	const char *name;
@@ -50,6 +51,7 @@ const struct gpc_profile_api *gpc_profile_api_get(void)
 		.event = gpc_profile_event,
 		.next = gpc_profile_next,
 		.encode = gpc_encode,
+		.text = gpc_frame_line,
 	};
 
 	return &api;

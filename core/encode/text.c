@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+
 static bool is_continuation(char c)
 {
 	return ((unsigned char)c & 0xC0) == 0x80;
@@ -84,6 +86,33 @@ const char *gpc_frame_shown(const struct gpc_frame_text *f, char **made)
 		     has_module ? f->module : "", has_module ? "]" : "") < 0)
 		*made = NULL;
 	return *made;
+}
+
+/* The longest beginning of s in at most n bytes that ends with a whole character. */
+static size_t whole_characters(const char *s, size_t n)
+{
+	if (strlen(s) <= n)
+		return strlen(s);
+	while (n && is_continuation(s[n]))
+		n--;
+	return n;
+}
+
+uint32_t gpc_frame_line(const struct gpc_frame_text *f, char *ret, uint32_t size)
+{
+	autofree char *made = NULL;
+	const char *name = gpc_frame_shown(f, &made);
+	char suffix[64] = "";
+	size_t room = size ? size - 1 : 0, n;
+
+	if (!size)
+		return 0;
+	if (f->suffix && *f->suffix)
+		snprintf(suffix, sizeof suffix, "_[%.56s]", f->suffix);
+	room -= strlen(suffix) < room ? strlen(suffix) : room;
+	n = whole_characters(name ? name : f->function, room);
+	snprintf(ret, size, "%.*s%s", (int)n, name ? name : f->function, suffix);
+	return (uint32_t)strlen(ret);
 }
 
 static void put_spaces(struct gpc_out *o, size_t n)

@@ -28,6 +28,8 @@ bool gpc_is_blank(const char *s);
  * file, line and module where it wants that (GPC_FRAME_SHOWS_FILE), "[unknown]"
  * without one. Borrowed, or *made, which is the caller's to free. NULL: no memory. */
 const char *gpc_frame_shown(const struct gpc_frame_text *f, char **made);
+/* The same with its suffix (gpc_profile_api.text). */
+uint32_t gpc_frame_line(const struct gpc_frame_text *f, char *ret, uint32_t size);
 
 /* A JSON string with its quotes that may stand in a <script> element. */
 void gpc_out_json(struct gpc_out *o, const char *s);

@@ -117,23 +117,6 @@ static bool is_nameless(const struct gpc_frame_text *text)
 	       strcmp(text->function, "[unknown]") == 0;
 }
 
-/* As .col has it, cut where it is too long. */
-static void name_of(const struct gpc_frame_text *text, char *ret, size_t size)
-{
-	const char *function = *text->function ? text->function : "[unknown]";
-	bool has_module = *text->module;
-	char line[16] = "";
-
-	if (!(text->flags & GPC_FRAME_SHOWS_FILE) || !*text->file) {
-		snprintf(ret, size, "%s", function);
-		return;
-	}
-	if (text->line)
-		snprintf(line, sizeof line, ":%u", text->line);
-	snprintf(ret, size, "%s (%s%s%s%s%s)", function, text->file, line, has_module ? " [" : "",
-		 has_module ? text->module : "", has_module ? "]" : "");
-}
-
 static gpc_status add_function(struct adding *a, const struct gpc_frame_text *text, size_t *ret,
 			       struct gpc_err *err)
 {
@@ -141,9 +124,7 @@ static gpc_status add_function(struct adding *a, const struct gpc_frame_text *te
 	char name[NAME_MAX_BYTES];
 	size_t before = t->rows.n;
 
-	name_of(text, name, sizeof name - 40);
-	if (*text->suffix)
-		snprintf(name + strlen(name), 40, "_[%.30s]", text->suffix);
+	a->api->text(text, name, sizeof name);
 	gpc_try(row_of(t, name, ret, err));
 	if (t->rows.n == before)
 		return GPC_OK;

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Layout snapshots of gpc/plugin.h: what a plugin binary relies on, as lines.
+"""Layout snapshots of gpc/plugin.h and what it includes: what a plugin binary relies on, as lines.
 
     snapshot.py write FILE     writes the snapshot of the present header
     snapshot.py check FILE     all lines of FILE must still stand; new ones pass

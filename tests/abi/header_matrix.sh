@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The plugin header in every language version that it promises, with every
+# The plugin headers in every language version that it promises, with every
 # compiler here, without a warning or a byte of padding; then the smallest
 # plugin, built the way an outsider does.
 set -eu
@@ -43,6 +43,10 @@ done
 for std in c++11 c++17 c++20; do
 	try g++ $std "$work/header.cc"
 	try clang++ $std "$work/header.cc"
+done
+for part in "$root"/sdk/include/gpc/ext/*.h; do
+	echo "#include <gpc/ext/${part##*/}>" >"$work/part.c"
+	try gcc c99 "$work/part.c"
 done
 if [ $tried -eq 0 ]; then
 	echo "no compiler here" >&2

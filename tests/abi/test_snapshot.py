@@ -9,7 +9,8 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-HEADER = ROOT / "sdk/include/gpc/plugin.h"
+INCLUDE = ROOT / "sdk/include"
+HEADER = INCLUDE / "gpc/plugin.h"
 TOOL = ROOT / "sdk/abi/snapshot.py"
 
 pytestmark = pytest.mark.skipif(not all(map(shutil.which, ("gcc", "pahole", "readelf"))),
@@ -30,19 +31,17 @@ def check(snapshot, header, **env):
 
 @pytest.fixture
 def edited(tmp_path):
-    """Checks a copy of the header, with texts replaced, against the present one."""
+    """Checks a copy of the headers, with texts replaced, against the present ones."""
     snapshot = tmp_path / "abi.txt"
     subprocess.run([sys.executable, TOOL, "write", snapshot], check=True)
 
     def checked(*edits):
-        text = HEADER.read_text()
+        copy = shutil.copytree(INCLUDE, tmp_path / "include")
         for old, new in edits:
-            assert text.count(old) >= 1, f"the header has no longer {old!r}"
-            text = text.replace(old, new, 1)
-        header = tmp_path / "include/gpc/plugin.h"
-        header.parent.mkdir(parents=True, exist_ok=True)
-        header.write_text(text)
-        return check(snapshot, header)
+            parts = [p for p in copy.rglob("*.h") if old in p.read_text()]
+            assert parts, f"the headers have no longer {old!r}"
+            parts[0].write_text(parts[0].read_text().replace(old, new, 1))
+        return check(snapshot, copy / "gpc/plugin.h")
 
     return checked
 

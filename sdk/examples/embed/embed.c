@@ -32,10 +32,10 @@ static void print_stack(const struct gpc_profile *p, const struct gpc_profile_ap
 	printf("stack %d %llu %s %s", s->pid, (unsigned long long)s->value, s->comm, event.name);
 	for (uint32_t i = s->n_frames; i-- > 0;) {
 		struct gpc_frame_text f = {.struct_size = sizeof f};
+		char line[1024];
 
-		if (api->frame(p, s->frames[i], &f))
-			printf(";%s%s%s%s", f.function, *f.suffix ? "_[" : "", f.suffix,
-			       *f.suffix ? "]" : "");
+		if (api->frame(p, s->frames[i], &f) && api->text(&f, line, sizeof line))
+			printf(";%s", line);
 	}
 	putchar('\n');
 }

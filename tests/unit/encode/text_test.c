@@ -120,13 +120,38 @@ static void the_first_failure_is_kept(void **state)
 	assert_int_equal(calls, 2);
 }
 
+static void a_frame_is_one_line(void **state)
+{
+	struct gpc_frame_text f = {.struct_size = sizeof f,
+				   .flags = GPC_FRAME_SHOWS_FILE,
+				   .function = "g\xC3\xA4nge",
+				   .file = "app.py",
+				   .module = "",
+				   .suffix = "p",
+				   .line = 7};
+	char line[64];
+
+	(void)state;
+	assert_int_equal(gpc_frame_line(&f, line, sizeof line),
+			 strlen("g\xC3\xA4nge (app.py:7)_[p]"));
+	assert_string_equal(line, "g\xC3\xA4nge (app.py:7)_[p]");
+	/* Cut before its second byte, a character goes whole; the suffix stays. */
+	gpc_frame_line(&f, line, 7);
+	assert_string_equal(line, "g_[p]");
+	gpc_frame_line(&f, line, 8);
+	assert_string_equal(line, "g\xC3\xA4_[p]");
+	assert_int_equal(gpc_frame_line(&f, line, 1), 0);
+	f.suffix = f.function = "";
+	gpc_frame_line(&f, line, sizeof line);
+	assert_string_equal(line, "[unknown] (app.py:7)");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(utf8_is_checked),
-		cmocka_unit_test(json_is_safe_in_a_page),
-		cmocka_unit_test(pieces_come_in_order),
-		cmocka_unit_test(the_first_failure_is_kept),
+		cmocka_unit_test(utf8_is_checked),      cmocka_unit_test(json_is_safe_in_a_page),
+		cmocka_unit_test(pieces_come_in_order), cmocka_unit_test(the_first_failure_is_kept),
+		cmocka_unit_test(a_frame_is_one_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
