@@ -83,8 +83,14 @@ static bool by_place(struct joining *j)
 			i++;
 		if (!at || at < (i ? s->native_sp[i - 1] : s->sp))
 			return false;
-		if (i == s->n_native || !s->native_sp[i])
+		if (i == s->n_native)
 			break; /* above what is known */
+		/* The last frame that is known, of which it is not known where it ends. */
+		if (!s->native_sp[i]) {
+			if (is_loop(j->t, s, i))
+				(void)put(j, i);
+			break;
+		}
 		if (!put(j, i))
 			return false;
 	}
@@ -115,11 +121,51 @@ static bool by_number(struct joining *j)
 	return true;
 }
 
+/* Does a call of the loop have this frame object? It keeps its address in a register,
+ * which functions that it calls may have saved, or in its own part of the stack. */
+static bool holds(const struct gpc_pull_sample *s, uint32_t i, uint64_t frame)
+{
+	uint64_t end = s->native_sp[i] - s->sp, word;
+
+	for (uint32_t k = 0; k < s->n_regs && s->regs; k++)
+		if (s->regs[k] == frame)
+			return true;
+	if (s->native_sp[i] < s->sp || end > s->stack_bytes)
+		return false;
+	for (uint64_t at = 0; at + sizeof word <= end; at += sizeof word) {
+		memcpy(&word, s->stack + at, sizeof word);
+		if (word == frame)
+			return true;
+	}
+	return false;
+}
+
+/* To 3.10, where numbers differ: loops of another greenlet or interpreter stand
+ * above, or the innermost one has not begun with its frame. */
+static bool by_frame(struct joining *j)
+{
+	const struct gpc_pull_sample *s = j->s;
+
+	if (!GPC_HAS(s, native_sp) || !s->native_sp)
+		return false;
+	for (uint32_t i = 0; i < s->n_native && j->group < j->stack->n_groups; i++) {
+		uint64_t frame = j->stack->groups[j->group].frame;
+
+		if (!is_loop(j->t, s, i))
+			continue;
+		if (!frame || !s->native_sp[i])
+			return false;
+		if (holds(s, i, frame) && !put(j, i))
+			return false;
+	}
+	return j->from == j->out->n;
+}
+
 /* The thread has not run on, or nothing can be said of what belongs together. */
 void gpc_py_join(const struct py_target *t, const struct gpc_pull_sample *s,
 		 const struct py_stack *stack, struct gpc_pull_out *out)
 {
-	struct joining place = {t, s, stack, out, 0, 0, 0, 0}, number = place;
+	struct joining place = {t, s, stack, out, 0, 0, 0, 0}, number = place, frame = place;
 
 	if (!(s->flags & GPC_PULL_EXACT) || stack->is_cut || stack->has_open_group ||
 	    !stack->n_groups)
@@ -128,4 +174,6 @@ void gpc_py_join(const struct py_target *t, const struct gpc_pull_sample *s,
 		end(&place);
 	else if (by_number(&number))
 		end(&number);
+	else if (by_frame(&frame))
+		end(&frame);
 }

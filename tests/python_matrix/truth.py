@@ -9,7 +9,8 @@ NAME=COMMAND as for record.py. Runs `gprofiler-core --plugins=python -d SECONDS 
 over tests/workloads/python/split.py in each interpreter. Prints a table: how much of each
 program's samples one of two functions has, what it really used, how many stacks begin at
 <module>, and how many frames name the right file and line (of the function's beginning, or
-of what runs with --python-line-numbers). Exits with 1 where that is not as it should be. With
+of what runs with --python-line-numbers); how many have Python's frames in the native stack, and
+native frames above them (the rest is cut). Exits with 1 where that is not as it should be. With
 PYSPY=COMMAND in the environment py-spy looks at each program for a while beside it."""
 import json
 import math
@@ -141,12 +142,13 @@ def line_of(program, lines, wanted, beside):
     rooted = r.total(lambda f: r.functions(f)[:1] == ["<module>"]) / max(1, seen)
     right = r.total(lambda f: {"heavy", "light"} & set(r.functions(f)) and r.is_right(f))
     alone = r.total(lambda f: NOT_JOINED in f and r.functions(f))
+    whole = r.total(lambda f: NOT_JOINED not in f and r.functions(f) and not FRAME.fullmatch(f[0]))
     share, true = heavy / max(1, works), program.truth()
     bound = max(0.03, 3.3 * math.sqrt(true * (1 - true) / max(1, works)))
     is_good = abs(share - true) <= bound and rooted >= 0.99 and right >= 0.99 * works > 0
     print(f"| {program.name} | {r.total()} | {share:.1%} | {true:.1%} | {rooted:.1%} | "
           f"{right / max(1, works):.1%} | {seen / max(1, r.total()):.1%} | "
-          f"{1 - alone / max(1, seen):.1%} | {beside} |" + ("" if is_good else " <--"))
+          f"{1 - alone / max(1, seen):.1%} | {whole / max(1, seen):.1%} | {beside} |" + ("" if is_good else " <--"))
     return is_good
 
 
@@ -186,7 +188,7 @@ def main():
         lines = parse_col(folder / "out/last_profile.col")[1]
         wanted = RUNNING if "--python-line-numbers" in options else FIRST
         print("| interpreter | samples | heavy found | heavy true | rooted | file and line "
-              "| with Python | joined | py-spy |\n|---|---|---|---|---|---|---|---|---|")
+              "| with Python | joined | whole | py-spy |\n|---|---|---|---|---|---|---|---|---|---|")
         good = [line_of(p, lines, wanted, beside.get(p, "")) for p in programs]
     return 0 if all(good) else 1
 

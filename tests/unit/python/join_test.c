@@ -166,6 +166,33 @@ static void the_frame_it_lies_in_is_the_loop(void **state)
 	assert_int_equal(s.out.n_runs, 0);
 }
 
+/* A native stack that ends in the loop. */
+static void the_last_frame_that_is_known(void **state)
+{
+	const uint64_t c_stacks[] = {0x7180, 0x7400};
+	const uint32_t groups[] = {2, 3};
+	struct scene s = {0};
+
+	(void)state;
+	place(&s, groups, c_stacks, 2);
+	s.sample.n_native = 3;
+	s.sample.native_sp = (const uint64_t[]){0x7100, 0x7200, 0};
+	s.sample.flags |= GPC_PULL_NATIVE_CUT;
+	s.target.runtime.loop = (struct py_loop){.parts = {{0x5FF0, 0x6100}}, .n = 1};
+	gpc_py_join(&s.target, &s.sample, &s.stack, &s.out);
+	assert_int_equal(s.out.n_runs, 2);
+	assert_int_equal(s.runs[0].native_at, 1);
+	assert_int_equal(s.runs[1].native_at, 2);
+	assert_int_equal(s.runs[1].native_n, 1);
+	assert_int_equal(s.runs[1].frames_n, 3);
+	/* It is another function. */
+	s.target.runtime.loop.n = 0;
+	gpc_py_join(&s.target, &s.sample, &s.stack, &s.out);
+	assert_int_equal(s.out.n_runs, 2);
+	assert_int_equal(s.runs[1].native_at, 3);
+	assert_int_equal(s.runs[1].native_n, 0);
+}
+
 /* Other loops above it stay: those of the greenlet that began this one. */
 static void loops_of_others(void **state)
 {
@@ -203,6 +230,56 @@ static void places_that_prove_nothing(void **state)
 	assert_int_equal(s.runs[1].native_at, 5);
 	assert_int_equal(s.runs[1].native_n, 0);
 	assert_int_equal(s.runs[1].frames_n, 3);
+}
+
+/* To 3.10: calls are known by the frame object that they have. */
+static void calls_that_hold_their_frame(void **state)
+{
+	enum { A = 0x7f00aa00, B = 0x7f00bb00 };
+	const uint64_t native[] = {0x1100, 0x3000, 0x1200, 0x5000, 0x1300};
+	const uint64_t regs[] = {1, 2, B};
+	const uint32_t groups[] = {1, 1};
+	uint64_t stack[0x400 / 8] = {0};
+	struct scene s = {0};
+
+	(void)state;
+	join(&s, native, 5, groups, 2);
+	s.stack.groups[0].frame = A;
+	s.stack.groups[1].frame = B;
+	s.sample.sp = 0x7000;
+	s.sample.native_sp = sps;
+	s.sample.stack = (const uint8_t *)stack;
+	s.sample.stack_bytes = sizeof stack;
+	gpc_py_join(&s.target, &s.sample, &s.stack, &s.out);
+	assert_int_equal(s.out.n_runs, 0); /* nobody has them */
+	stack[0xF8 / 8] = A;               /* of the leaf */
+	stack[0x2F8 / 8] = B;              /* of the second loop, or below */
+	gpc_py_join(&s.target, &s.sample, &s.stack, &s.out);
+	assert_int_equal(s.out.n_runs, 2);
+	assert_int_equal(s.runs[0].native_at, 0);
+	assert_int_equal(s.runs[1].native_at, 2);
+	/* The leaf has just begun, and has none yet. */
+	stack[0xF8 / 8] = 0;
+	stack[0x1F8 / 8] = A;
+	stack[0x2F8 / 8] = 0;
+	stack[0x3F8 / 8] = B;
+	s.out.n_runs = 0;
+	s.sample.native_sp = (const uint64_t[]){0x7100, 0x7200, 0x7300, 0x7380, 0x7400};
+	gpc_py_join(&s.target, &s.sample, &s.stack, &s.out);
+	assert_int_equal(s.out.n_runs, 2);
+	assert_int_equal(s.runs[0].native_at, 2);
+	assert_int_equal(s.runs[1].native_at, 4);
+	/* In a register, and none in the stack. */
+	stack[0x3F8 / 8] = 0;
+	s.sample.regs = regs;
+	s.sample.n_regs = 3;
+	gpc_py_join(&s.target, &s.sample, &s.stack, &s.out);
+	assert_int_equal(s.out.n_runs, 2);
+	/* Beyond the copy of the stack. */
+	s.out.n_runs = 0;
+	s.sample.stack_bytes = 0x100;
+	gpc_py_join(&s.target, &s.sample, &s.stack, &s.out);
+	assert_int_equal(s.out.n_runs, 0);
 }
 
 /* 3.15: the thread's own frame, which lies in no C frame and is nobody's. */
@@ -248,8 +325,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_frame_it_lies_in_is_the_loop),
+		cmocka_unit_test(the_last_frame_that_is_known),
 		cmocka_unit_test(loops_of_others),
 		cmocka_unit_test(places_that_prove_nothing),
+		cmocka_unit_test(calls_that_hold_their_frame),
 		cmocka_unit_test(the_root_of_a_thread),
 		cmocka_unit_test(tail_calls),
 		cmocka_unit_test(each_loop_has_its_frames),
