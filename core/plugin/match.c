@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "elf/file.h"
 #include "elf/lookup.h"
 
 #define CACHE_MAX 16384 /* executables; then the cache starts anew */
@@ -61,14 +62,29 @@ static const char *base_name(const char *path)
 
 /* ---- the executable: its name and its symbols --------------------------------- */
 
-static bool defines(int32_t pid, const char *symbol)
+static int open_exe(int32_t pid)
 {
 	char path[40];
-	uint64_t base, value;
-	autoclose int fd = -1;
 
 	snprintf(path, sizeof path, "/proc/%d/exe", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+static bool has_section(int32_t pid, const char *name)
+{
+	struct gpc_elf_source source;
+	autocall(gpc_elf_deinit) struct gpc_elf elf = {0};
+	autoclose int fd = open_exe(pid);
+
+	return fd >= 0 && gpc_elf_source_fd(fd, &source, NULL) == GPC_OK &&
+	       gpc_elf_init(&elf, &source, NULL) == GPC_OK && gpc_elf_section_named(&elf, name);
+}
+
+static bool defines(int32_t pid, const char *symbol)
+{
+	uint64_t base, value;
+	autoclose int fd = open_exe(pid);
+
 	return fd >= 0 && gpc_elf_lookup_fd(fd, symbol, 0, &base, &value, NULL) == GPC_OK;
 }
 
@@ -80,6 +96,8 @@ static bool exe_fits(const struct gpc_match *row, const struct gpc_target_view *
 		if (row->kind == GPC_MATCH_EXE && fnmatch(row->glob, base_name(v->exe), 0) == 0)
 			return true;
 		if (row->kind == GPC_MATCH_SYMBOL && defines(v->target.pid, row->glob))
+			return true;
+		if (row->kind == GPC_MATCH_SECTION && has_section(v->target.pid, row->glob))
 			return true;
 	}
 	return false;

@@ -44,10 +44,9 @@ const char *gpc_touch_word(uint32_t touch)
 const char *gpc_match_word(uint32_t kind)
 {
 	static const char *const words[] = {
-		[GPC_MATCH_EXE] = "exe",
-		[GPC_MATCH_MAPPED] = "mapped",
-		[GPC_MATCH_SYMBOL] = "symbol",
-		[GPC_MATCH_ANY] = "any",
+		[GPC_MATCH_EXE] = "exe",         [GPC_MATCH_MAPPED] = "mapped",
+		[GPC_MATCH_SYMBOL] = "symbol",   [GPC_MATCH_ANY] = "any",
+		[GPC_MATCH_SECTION] = "section",
 	};
 
 	return word_at(words, kind);

@@ -37,7 +37,7 @@ struct call {
 	struct gpc_pulled *ret;
 	bool is_joined;
 	struct gpc_pull_native native_unwind;
-	uint64_t native[GPC_PULLED_MAX];
+	uint64_t native[GPC_PULLED_MAX], native_sp[GPC_PULLED_MAX];
 	gpc_frame frames[GPC_PULLED_MAX];
 	struct gpc_pull_run runs[RUNS_MAX];
 };
@@ -76,6 +76,7 @@ static void unwind_native(struct call *c)
 
 	if (!gpc_pull_native_begin(&c->native_unwind, c->p, c->t, &c->sample))
 		return;
+	c->native_unwind.native.sps = c->native_sp;
 	q.space = c->native_unwind.look.space;
 	q.jit = c->native_unwind.look.jit;
 	if (gpc_native_unwind(&c->native_unwind.native, &q, found) != GPC_NATIVE_DONE)
@@ -90,6 +91,8 @@ static void unwind_native(struct call *c)
 	for (uint32_t i = 0; i < n; i++)
 		c->native[i] = found->frames[i] + (i > 0);
 	c->sample.n_native = n;
+	if (!c->native_unwind.native.is_chain)
+		c->sample.native_sp = c->native_sp;
 }
 
 static void fill_sample(struct call *c, uint32_t cpu, const struct gpc_perf_format *format)
@@ -196,14 +199,20 @@ static void stand_alone(struct call *c)
 	c->ret->n = n + 1;
 }
 
+static gpc_status ask(struct call *c)
+{
+	reset_out(c);
+	return c->t->c.walk->walk(c->t->c.self, c->t->c.tctx, &c->sample, &c->out);
+}
+
 static bool walk(struct call *c)
 {
-	gpc_status st;
-	bool is_whole;
+	gpc_status st = ask(c);
+	bool is_whole = !has_run(c);
 
-	reset_out(c);
-	st = c->t->c.walk->walk(c->t->c.self, c->t->c.tctx, &c->sample, &c->out);
-	is_whole = !has_run(c);
+	/* Read while it ran: once more, and the collector knows now that it must look out. */
+	if (!is_whole)
+		st = ask(c);
 	if (st < 0 || !is_sane(&c->out)) {
 		GPC_PULL_ADD(c->p, failed, 1);
 		return false;

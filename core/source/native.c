@@ -196,7 +196,8 @@ enum gpc_native_answer gpc_native_unwind(struct gpc_native *n, const struct gpc_
 				    .is_last = q->is_last};
 	struct gpc_unwind_view v = {.arch = gpc_unwind_arch_here(),
 				    .find = gpc_native_find,
-				    .ctx = &l};
+				    .ctx = &l,
+				    .sps = n->sps};
 	struct gpc_unwind_regs regs;
 	enum gpc_unwind_result result;
 	uint64_t chain_frames[CHAIN_MAX], begin;

@@ -33,6 +33,9 @@ struct gpc_native {
 	struct gpc_unwind_tables *tables; /* borrowed */
 	struct gpc_native_stats stats;
 	bool is_chain; /* the last answer is of frame pointers */
+	/* NULL, or GPC_PULLED_MAX numbers: of each frame of the last answer the stack pointer
+	 * of its caller; of no meaning with is_chain. */
+	uint64_t *sps;
 	/* Tables in use since gpc_native_rest. */
 	struct {
 		uint32_t image; /* 0: none */

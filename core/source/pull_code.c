@@ -8,6 +8,8 @@
 #include "source/pull_impl.h"
 #include "source/regs.h"
 
+#define AHEAD_MAX 64 /* images of a process whose tables are built before they are met */
+
 void gpc_pull_code_put(struct gpc_pull_code *code)
 {
 	if (code && !__atomic_sub_fetch(&code->refs, 1, __ATOMIC_ACQ_REL))
@@ -56,8 +58,28 @@ static struct gpc_pull_code *new_code(const struct gpc_space *space, uint32_t ji
 	return code;
 }
 
+/* A reader cannot wait for a table, and what it asks first for is one image after another,
+ * each at a sample of its own: all are asked for as soon as they are known. */
+static void ask_for_tables(struct gpc_unwind_tables *tables, const struct gpc_space *space)
+{
+	const struct gpc_unwind_table *table;
+	uint32_t last = 0, n = 0;
+
+	for (size_t i = 0; i < space->n && n < AHEAD_MAX; i++) {
+		uint32_t image = space->areas[i].image;
+
+		if (!image || image == last || space->areas[i].kind == GPC_AREA_ANON)
+			continue;
+		last = image;
+		n++;
+		if (gpc_unwind_tables_get(tables, image, &table) == GPC_CODE_KNOWN)
+			gpc_unwind_tables_put(tables, image);
+	}
+}
+
 /* Only this thread replaces it, so that it may look without the lock. */
-static void follow(struct gpc_puller *t, const struct gpc_space *space, uint32_t jit)
+static void follow(struct gpc_puller *t, const struct gpc_space *space, uint32_t jit,
+		   struct gpc_unwind_tables *tables)
 {
 	struct gpc_pull_code *old = t->code, *code;
 
@@ -66,6 +88,7 @@ static void follow(struct gpc_puller *t, const struct gpc_space *space, uint32_t
 	code = new_code(space, jit);
 	if (!code)
 		return;
+	ask_for_tables(tables, space);
 	pthread_mutex_lock(&t->lock);
 	t->code = code;
 	pthread_mutex_unlock(&t->lock);
@@ -77,9 +100,10 @@ void gpc_pulls_follow_code(struct gpc_pulls *p,
 							    uint32_t *jit),
 			   void *ctx)
 {
+	struct gpc_unwind_tables *tables = __atomic_load_n(&p->tables, __ATOMIC_ACQUIRE);
 	vec(struct gpc_puller *) all = {0};
 
-	if (!__atomic_load_n(&p->tables, __ATOMIC_ACQUIRE))
+	if (!tables)
 		return;
 	pthread_mutex_lock(&p->lock);
 	for (size_t i = 0; i < p->by_pid.room; i++) {
@@ -97,7 +121,7 @@ void gpc_pulls_follow_code(struct gpc_pulls *p,
 		uint32_t jit = 0;
 		const struct gpc_space *now = space(ctx, all.at[i]->target, &jit);
 
-		follow(all.at[i], now, jit);
+		follow(all.at[i], now, jit, tables);
 		gpc_puller_put(all.at[i]);
 	}
 	vec_deinit(&all);

@@ -266,6 +266,8 @@ enum gpc_unwind_result gpc_unwind_walk(struct gpc_unwind_view *v,
 		result = step(v, &regs, *n == 0, &frames[*n]);
 		if (frames[*n] == NO_PLACE)
 			break;
+		if (v->sps)
+			v->sps[*n] = result == GPC_UNWIND_UP ? regs.r[v->arch->sp] : 0;
 		++*n;
 	}
 	return result;

@@ -25,6 +25,9 @@ struct gpc_unwind_view {
 	/* What lies at an address. */
 	enum gpc_code_state (*find)(void *ctx, uint64_t address, struct gpc_code *ret);
 	void *ctx;
+	/* NULL, or room for one number a frame: gpc_unwind_walk puts the stack pointer of
+	 * its caller there, 0 where it has none. */
+	uint64_t *sps;
 };
 
 enum gpc_unwind_result {

@@ -47,17 +47,20 @@ gpc_status gpc_py_frames(const struct py_memory *m, const struct py_layout *l, u
 
 	for (unsigned i = 0; i < TRIES; i++) {
 		uint8_t thread[PY_THREAD_MAX];
+		uint64_t top;
 
 		ret->n = ret->n_groups = 0;
 		ret->is_cut = ret->has_open_group = false;
 		if (!n || !gpc_py_read(m, at, thread, n))
 			return GPC_E_CORRUPT;
+		/* Before the walk: from 3.11 on it lies elsewhere, and may change meanwhile. */
+		top = is_exact ? 0 : top_of(m, l, thread);
 		st = l->version >= PY_VERSION(3, 11) ? gpc_py_frames_new(m, l, thread, ret)
 						     : gpc_py_frames_old(m, l, thread, ret);
 		/* The thread stands still: what is there is what there is. */
 		if (is_exact)
 			return st;
-		if (is_as_before(m, l, at, top_of(m, l, thread)))
+		if (is_as_before(m, l, at, top))
 			return st;
 	}
 	return st < 0 ? st : GPC_E_CORRUPT;

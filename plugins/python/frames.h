@@ -23,6 +23,7 @@ struct py_frame {
 struct py_group {
 	uint32_t end;     /* frames[.. end) */
 	uint64_t c_stack; /* an address within that call's C frame; 0: not known */
+	uint64_t frame;   /* to 3.10: the frame object that it executes */
 };
 
 struct py_stack {

@@ -39,7 +39,8 @@ gpc_status gpc_py_frames_old(const struct py_memory *m, const struct py_layout *
 			return GPC_E_CORRUPT;
 		ret->n++;
 		if (ret->n_groups < PY_GROUPS_MAX)
-			ret->groups[ret->n_groups++] = (struct py_group){.end = ret->n};
+			ret->groups[ret->n_groups++] =
+				(struct py_group){.end = ret->n, .frame = at};
 		else
 			ret->has_open_group = true;
 		at = back;

@@ -178,6 +178,8 @@ static const struct gpc_match match[] = {
 	{.struct_size = sizeof(struct gpc_match),
 	 .kind = GPC_MATCH_SYMBOL,
 	 .glob = "Py_Initialize"},
+	/* The same, and stripped of all symbols: from 3.10 on. */
+	{.struct_size = sizeof(struct gpc_match), .kind = GPC_MATCH_SECTION, .glob = ".PyRuntime"},
 	{.struct_size = sizeof(struct gpc_match), .kind = GPC_MATCH_MAPPED, .glob = "*.cpython-*"},
 	{0},
 };

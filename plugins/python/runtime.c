@@ -192,27 +192,6 @@ static gpc_status from_table(const struct py_memory *m, const struct py_version 
 	return GPC_OK;
 }
 
-/* gcc's names for parts of a function; only .symtab has them. */
-static void find_loop(const struct py_memory *m, struct py_runtime *r)
-{
-	static const char *const parts[PY_LOOP_MAX] = {"", ".cold", ".cold.0", ".part.0"};
-	const char *name = r->layout.version < PY_VERSION(3, 6) ? "PyEval_EvalFrameEx"
-								: "_PyEval_EvalFrameDefault";
-	const struct gpc_elf_api *elf = m->host->extension(m->host, "gpc.elf/1");
-
-	for (unsigned i = 0; elf && GPC_HAS(elf, symbol) && i < PY_LOOP_MAX; i++) {
-		char text[64];
-		uint64_t start, bytes;
-
-		snprintf(text, sizeof text, "%s%s", name, parts[i]);
-		if (elf->symbol(m->host, m->target, glob_of(r), text, &start, &bytes) == GPC_OK &&
-		    bytes)
-			r->loop[r->n_loop++] = (struct py_code_range){start, start + bytes};
-		else if (!i)
-			return;
-	}
-}
-
 gpc_status gpc_py_runtime_find(const struct gpc_host *h, const struct gpc_target *t,
 			       struct py_runtime *ret)
 {
@@ -238,6 +217,6 @@ gpc_status gpc_py_runtime_find(const struct gpc_host *h, const struct gpc_target
 	ret->runtime = runtime;
 	if (ret->layout.runtime_head == PY_NONE)
 		symbol(&m, ret, "_PyThreadState_Current", &ret->current);
-	find_loop(&m, ret);
+	gpc_py_loop_find(&m, glob_of(ret), ret->layout.version, &ret->loop);
 	return GPC_OK;
 }

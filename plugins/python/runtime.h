@@ -6,13 +6,8 @@
 #define GPC_PYTHON_RUNTIME_H
 
 #include "layout.h"
+#include "loop.h"
 #include "memory.h"
-
-/* Compilers put what they take for seldom run elsewhere: two parts, or more. */
-#define PY_LOOP_MAX 4
-struct py_code_range {
-	uint64_t start, end;
-};
 
 struct py_runtime {
 	char module[256]; /* glob of the mapped file; "" is the executable */
@@ -23,8 +18,7 @@ struct py_runtime {
 	uint64_t runtime;   /* _PyRuntime; 0: the version has none */
 	uint64_t current;   /* to 3.6: _PyThreadState_Current; 0: not known */
 	uint64_t code_type; /* PyCode_Type; 0: not known */
-	struct py_code_range loop[PY_LOOP_MAX]; /* the interpreter's loop */
-	unsigned n_loop;                        /* 0: not known */
+	struct py_loop loop;
 };
 
 /* 0: no; 1 to 100: how sure. Looks at names only. */

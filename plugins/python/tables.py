@@ -196,11 +196,23 @@ def published_order(include):
             for field in re.findall(r"uint64_t (\w+);", body)]
 
 
+def wrapped(begin, cells, end):
+    """As many cells in a line as there is room for."""
+    lines, line = [], begin
+    for i, cell in enumerate(cells):
+        cell += "," if i + 1 < len(cells) else end
+        if len(line.expandtabs(8)) + len(cell) > 98:
+            lines.append(line.rstrip())
+            line = "\t " if begin == "\t{" else "\t  "
+        line += cell + " "
+    return "\n".join(lines + [line.rstrip()])
+
+
 def published_row(version, order):
     cells = [f"{{offsetof(struct py_layout, {member}), {order.index(place)}}}"
              for member, place in PUBLISHED.items() if place in order]
-    return f"\t{{{{{version[0]}, {version[1]}}}, {len(order)}, {len(cells)},\n\t {{" + \
-        ",\n\t  ".join(cells) + "}},"
+    return f"\t{{{{{version[0]}, {version[1]}}}, {len(order)}, {len(cells)},\n" + \
+        wrapped("\t {", cells, "}},")
 
 
 def words(version, is_debug):
@@ -220,13 +232,12 @@ def row(version, is_debug, found):
     cells = [f".{name} = {value}" for name, value in words(version, is_debug)]
     cells += [f".{name} = {'PY_NONE' if value is None else value}"
               for name, value in found.items()]
-    return "\t{" + ",\n\t ".join(cells) + "},"
+    return wrapped("\t{", cells, "},")
 
 
 def main():
     includes = sorted(map(pathlib.Path, sys.argv[1:]), key=version_of)
     print("/* SPDX-License-Identifier: Apache-2.0 */\n"
-          "/* size: table */\n"
           "/* Written by tables.py from the headers of CPython; not to be edited. */\n"
           '#include "layout.h"\n\n'
           "/* clang-format off */\n"

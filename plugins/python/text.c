@@ -77,11 +77,29 @@ static int finish(const struct py_memory *m, uint64_t at, size_t n, unsigned wid
 	return convert(data, n, width, ret);
 }
 
+/* As many of n bytes as are whole characters, if they are UTF-8. */
+static size_t whole_characters(const char *s, size_t n)
+{
+	size_t kept = n;
+
+	for (unsigned i = 0; i < 3 && kept && ((uint8_t)s[kept - 1] & 0xC0) == 0x80; i++)
+		kept--;
+	/* The first byte of one that is complete says so. */
+	if (kept && (uint8_t)s[kept - 1] >= 0xC0) {
+		uint8_t first = (uint8_t)s[kept - 1];
+		size_t width = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+
+		return n - (kept - 1) < width ? kept - 1 : n;
+	}
+	return n;
+}
+
 /* PyStringObject of 2.7: plain bytes, UTF-8 as a rule. */
 static int read_bytes(const struct py_memory *m, const struct py_layout *l, uint64_t at, char *ret)
 {
 	uint8_t head[FIRST];
 	size_t got = gpc_py_read_some(m, at, head, sizeof head);
+	bool is_cut;
 	uint64_t n;
 
 	if (got < l->bytes_data)
@@ -89,12 +107,15 @@ static int read_bytes(const struct py_memory *m, const struct py_layout *l, uint
 	n = gpc_py_u64(head, l->ob_size);
 	if (n > LENGTH_MAX)
 		return -1;
-	if (n >= PY_TEXT_MAX)
+	is_cut = n >= PY_TEXT_MAX;
+	if (is_cut)
 		n = PY_TEXT_MAX - 1;
 	if (got - l->bytes_data >= n)
 		memcpy(ret, head + l->bytes_data, n);
 	else if (!gpc_py_read(m, at + l->bytes_data, ret, n))
 		return -1;
+	if (is_cut)
+		n = whole_characters(ret, n);
 	ret[n] = '\0';
 	return (int)strlen(ret);
 }

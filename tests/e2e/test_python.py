@@ -26,8 +26,12 @@ FRAME = re.compile(r"(.+?) \((.+?)(?::(\d+))?(?: \[(.*)\])?\)_\[p\]")
 Row = collections.namedtuple("Row", "comm frames count")
 
 
+def has(module):
+    return subprocess.run([PYTHON, "-c", f"import {module}"], capture_output=True).returncode == 0
+
+
 def has_numpy():
-    return subprocess.run([PYTHON, "-c", "import numpy"], capture_output=True).returncode == 0
+    return has("numpy")
 
 
 def read_rows(path):
@@ -95,6 +99,11 @@ def stage(tmp_path_factory):
     s.prepare("callback", "callback.py", SHORT)
     s.prepare("workers", "workers.py", 4, 2, 0.4)
     s.prepare("execs", "execs.py", 1)
+    s.prepare("words", "words.py", 1)
+    if has("greenlet"):
+        s.prepare("greenlets", "greenlets.py", SHORT)
+    if has("_xxsubinterpreters"):
+        s.prepare("interpreters", "interpreters.py", SHORT)
     if has_numpy():
         s.prepare("arrays", "arrays.py", SHORT)
     try:
@@ -200,6 +209,64 @@ def test_extension_code_is_below_its_caller(stage):
     mixed = [r for r in below if r.frames[-1].endswith("_[k]")]
     assert mixed, below[:3]
     check_rooted(rows)
+
+
+@pytest.mark.skipif(not has_numpy(), reason="numpy is not there for the machine's Python")
+def test_function_extension_and_kernel_in_one_stack(stage):
+    """Each of the three once, in this order: numpy's memory is the kernel's to clear."""
+    rows = [r for r in stage.of("arrays") if r.frames[-1].endswith("_[k]")]
+    works = [r for r in rows if "multiplies" in functions(r)]
+    whole = 0
+    for row in works:
+        kinds = "".join("k" if f.endswith("_[k]") else "p" if f.endswith("_[p]") else "n"
+                        for f in row.frames[index_of(row, "multiplies"):])
+        whole += row.count * bool(re.fullmatch("pn+k+", kinds))
+    assert total(works) >= 3, rows[:5]
+    assert whole >= 0.9 * total(works), works[:3]
+
+
+def test_inlined_calls_leave_no_loop_behind(stage):
+    """One call of the loop executes main, run, turn and so on: all of them stand in its place."""
+    rows = with_function(stage.of("split"), "spin")
+    joined = [r for r in rows if "main" in r.frames or "_start" in r.frames]
+    assert total(joined) >= 0.9 * total(rows) > 100, rows[:3]
+    assert not [r for r in joined if any("_PyEval_EvalFrameDefault" in f for f in r.frames)]
+
+
+@pytest.mark.skipif(not has("greenlet"), reason="greenlet is not there for the machine's Python")
+def test_greenlets_have_their_own_stacks(stage):
+    rows, w = stage.of("greenlets"), stage.workloads["greenlets"]
+    heavy, light = (with_function(rows, n) for n in ("heavy", "light"))
+    assert total(heavy) + total(light) >= 0.9 * total(rows) > 100
+    for row in heavy + light:
+        names = functions(row)
+        assert names[0] == "by_greenlet.<locals>.<lambda>" and len(
+            {"heavy", "light"} & set(names)) == 1, row
+    true = w.total("heavy_ns") / (w.total("heavy_ns") + w.total("light_ns"))
+    assert abs(total(heavy) / (total(heavy) + total(light)) - true) < 0.13
+    # Joined, though the stack of the greenlet that began them stands above.
+    joined = [r for r in heavy + light if r.frames[0] == "_start" or "main" in r.frames]
+    assert total(joined) >= 0.9 * (total(heavy) + total(light)), rows[:3]
+
+
+@pytest.mark.skipif(not has("_xxsubinterpreters"), reason="this Python has no interpreters")
+def test_each_interpreter_has_its_own_stacks(stage):
+    rows, w = stage.of("interpreters"), stage.workloads["interpreters"]
+    heavy, light = (with_function(rows, n) for n in ("heavy", "light"))
+    assert total(heavy) + total(light) >= 0.9 * total(rows) > 100
+    assert all(functions(r)[0] == "<module>" for r in heavy + light)
+    true = w.total("heavy_ns") / (w.total("heavy_ns") + w.total("light_ns"))
+    assert abs(total(heavy) / (total(heavy) + total(light)) - true) < 0.13
+
+
+def test_words_of_other_alphabets(stage):
+    """Strings of one, two and four bytes a character."""
+    rows = [r for r in stage.of("words") if len(functions(r)) >= 4]
+    names = ["na\u00efve", "\u0444\u0443\u043d\u043a\u0446\u0438\u044f", "\U000103a0\U000103a1"]
+    whole = [r for r in rows if [f for f in functions(r) if f in names] == names]
+    assert total(whole) >= 0.9 * total(rows) > 50, rows[:3]
+    assert {f[1] for r in whole for f in python(r) if f[0] in names} == \
+        {"/srv/datei_\u00e4\u20ac\U0001f40d.py"}
 
 
 def test_forked_workers(stage):

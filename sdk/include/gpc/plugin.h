@@ -150,7 +150,8 @@ enum {
 	GPC_MATCH_EXE = 1, /* glob on the base name of the executable */
 	GPC_MATCH_MAPPED,  /* glob on the base name of a mapped executable file */
 	GPC_MATCH_SYMBOL,  /* glob-free name of a dynamic symbol of the executable */
-	GPC_MATCH_ANY      /* every process: claim() decides alone */
+	GPC_MATCH_ANY,     /* every process: claim() decides alone */
+	GPC_MATCH_SECTION  /* glob-free name of a section of the executable */
 };
 struct gpc_match {
 	uint32_t struct_size;

@@ -122,10 +122,12 @@ static void test_longer_rows(void **state)
 	assert_int_equal(ask_one(&table[0].row, &v), 0);
 }
 
-static void test_symbol_of_a_real_executable(void **state)
+static void test_symbols_and_sections_of_real_executables(void **state)
 {
 	const struct gpc_match table[] = {ROW(GPC_MATCH_SYMBOL, "gpc_test_runtime_marker"), END};
 	const struct gpc_match other[] = {ROW(GPC_MATCH_SYMBOL, "gpc_test_runtime_marke"), END};
+	const struct gpc_match sections[] = {ROW(GPC_MATCH_SECTION, ".init_array"), END};
+	const struct gpc_match no_section[] = {ROW(GPC_MATCH_SECTION, ".init_arra"), END};
 	char *marked[] = {TEST_MARKED, NULL}, *sleeper[] = {"sleep", "1000", NULL};
 	struct gpc_target_view v;
 	pid_t pid = child_exec(TEST_MARKED, marked);
@@ -138,10 +140,13 @@ static void test_symbol_of_a_real_executable(void **state)
 	assert_int_equal(ask_one(other, &v), 0);
 	child_end(pid);
 	assert_int_equal(ask_one(table, &v), 0); /* there is no file to look at any more */
+	assert_int_equal(ask_one(sections, &v), 0);
 	pid = child_exec("/bin/sleep", sleeper);
 	assert_true(pid > 0);
 	v.target.pid = pid;
 	assert_int_equal(ask_one(table, &v), 0);
+	assert_int_equal(ask_one(sections, &v), 1);
+	assert_int_equal(ask_one(no_section, &v), 0);
 	child_end(pid);
 }
 
@@ -348,7 +353,7 @@ int main(void)
 		cmocka_unit_test(test_name_of_the_executable),
 		cmocka_unit_test(test_any_row_will_do),
 		cmocka_unit_test(test_longer_rows),
-		cmocka_unit_test(test_symbol_of_a_real_executable),
+		cmocka_unit_test(test_symbols_and_sections_of_real_executables),
 		cmocka_unit_test(test_mapped_files),
 		cmocka_unit_test(test_one_look_at_each_file),
 		cmocka_unit_test(test_another_file_is_another_question),

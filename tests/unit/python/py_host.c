@@ -57,6 +57,9 @@ static gpc_status place(struct py_host *h, const char *glob, const char *kind, c
 	struct gpc_module_file m;
 	gpc_status st;
 
+	/* Where code jumps is not recorded: images would hold the interpreter's loop. */
+	if (strcmp(name, ".eh_frame_hdr") == 0)
+		return GPC_E_GONE;
 	if (h->image)
 		return told(h, kind, name, ret) ? GPC_OK : GPC_E_GONE;
 	st = gpc_module_open(h->target, glob, &m, NULL);

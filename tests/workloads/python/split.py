@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two functions that split CPU time 70:30 in turns of random length, for SECONDS of CPU
-time. Waits for a line first; reports what each really used. For every Python from 2.7 on."""
+"""split.py SECONDS [LONGEST]: two functions that split CPU time 70:30 in turns of random
+length, for SECONDS of CPU time, at most LONGEST seconds. Waits for a line first; reports what
+each really used. For every Python from 2.7 on."""
 import json
 import os
 import random
@@ -35,9 +36,9 @@ class Worker(object):
         function(n)
         self.used[which] += cpu() - begin
 
-    def run(self, seconds):
-        end = cpu() + seconds
-        while cpu() < end:
+    def run(self, seconds, longest):
+        end, until = cpu() + seconds, time.time() + longest
+        while cpu() < end and time.time() < until:
             n = self.random.randint(500, 4000)
             self.turn(heavy, 0, 7 * n)
             self.turn(light, 1, 3 * n)
@@ -46,7 +47,7 @@ class Worker(object):
 def main():
     sys.stdin.readline()
     begin, worker = cpu(), Worker()
-    worker.run(float(sys.argv[1]))
+    worker.run(float(sys.argv[1]), float(sys.argv[2]) if len(sys.argv) > 2 else 1e6)
     print(json.dumps({"pid": os.getpid(), "cpu_ns": int(1e9 * (cpu() - begin)),
                       "heavy_ns": int(1e9 * worker.used[0]),
                       "light_ns": int(1e9 * worker.used[1])}))

@@ -50,6 +50,9 @@ struct gpc_pull_sample {
 				 * executed, then return addresses */
 	/* As the kernel has it; "" when it is not known yet, and without finish(). */
 	const char *thread_name;
+	/* For each native frame where its part of the stack ends: the stack pointer that its
+	 * caller goes on with. 0: not known; NULL: of none. */
+	const uint64_t *native_sp;
 };
 
 /* Which native frames a run of the answer's frames replaces: native[native_at,
