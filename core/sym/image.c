@@ -297,7 +297,22 @@ static void open_dwarf(struct gpc_image *image)
 		add_shared(image);
 }
 
-static size_t go_lines(const struct gpc_image *image, uint64_t vaddr,
+static size_t dwarf_lines(struct gpc_image *image, uint64_t vaddr, int64_t *work,
+			  struct gpc_dwarf_place ret[GPC_DWARF_DEPTH])
+{
+	int64_t before = image->lines.dwarf ? gpc_dwarf_spent(image->lines.dwarf) : 0;
+	size_t n = 0;
+
+	if (!image->lines.is_opened)
+		open_dwarf(image);
+	if (!image->lines.dwarf)
+		return 0;
+	n = gpc_dwarf_find(image->lines.dwarf, vaddr, ret);
+	*work -= gpc_dwarf_spent(image->lines.dwarf) - before;
+	return n;
+}
+
+static size_t go_lines(const struct gpc_image *image, uint64_t vaddr, int64_t *work,
 		       struct gpc_dwarf_place ret[GPC_DWARF_DEPTH])
 {
 	struct gpc_elf_source source = own_source(image);
@@ -305,28 +320,36 @@ static size_t go_lines(const struct gpc_image *image, uint64_t vaddr,
 
 	if (!find_go(image, vaddr, &found))
 		return 0;
+	found.go.work = work;
 	return gpc_gopclntab_lines(&image->go, &source, &found.go, vaddr, ret);
 }
 
-void gpc_image_lines(struct gpc_image *image, uint64_t file_offset, struct gpc_line_list *ret)
+/* Nothing was found, but would be if there were work left. */
+static bool is_for_later(const struct gpc_image *image, int64_t work)
+{
+	return work <= 0 || (image->lines.dwarf && gpc_dwarf_is_tired(image->lines.dwarf));
+}
+
+void gpc_image_lines(struct gpc_image *image, uint64_t file_offset, int64_t *work,
+		     struct gpc_line_list *ret)
 {
 	struct gpc_dwarf_place places[GPC_DWARF_DEPTH];
 	uint64_t vaddr;
 	size_t n;
 
 	if (!gpc_symtab_vaddr(image->symbols, file_offset, &vaddr) ||
-	    gpc_lines_known(&image->lines, vaddr, ret) || !is_unchanged(image))
+	    gpc_lines_known(&image->lines, vaddr, ret) || *work <= 0 || !is_unchanged(image))
 		return;
 	/* Go's own table costs least, but not always knows what was inlined. */
-	n = image->go.inlined ? go_lines(image, vaddr, places) : 0;
-	if (!n && !image->lines.is_opened)
-		open_dwarf(image);
+	n = image->go.inlined ? go_lines(image, vaddr, work, places) : 0;
+	if (!n)
+		n = dwarf_lines(image, vaddr, work, places);
 	if (!n && !image->lines.dwarf && !image->go.layout)
 		return;
-	if (!n && image->lines.dwarf)
-		n = gpc_dwarf_find(image->lines.dwarf, vaddr, places);
 	if (!n)
-		n = go_lines(image, vaddr, places);
+		n = go_lines(image, vaddr, work, places);
+	if (!n && is_for_later(image, *work))
+		return;
 	if (gpc_lines_add(&image->lines, vaddr, places, n))
 		gpc_lines_known(&image->lines, vaddr, ret);
 	gpc_dwarf_places_deinit(places, n);

@@ -75,7 +75,10 @@ gpc_status gpc_image_load(struct gpc_image *image, struct gpc_err *err);
 /* Returns the length; 0: neither the key nor the file tells. */
 size_t gpc_image_build_id(const struct gpc_image *image, uint8_t ret[GPC_BUILD_ID_MAX]);
 gpc_status gpc_image_symbol(struct gpc_image *image, uint64_t file_offset, struct gpc_symbol *ret);
-void gpc_image_lines(struct gpc_image *image, uint64_t file_offset, struct gpc_line_list *ret);
+/* What it costs is taken off *work (gpc_dwarf_spent); nothing is done when none is
+ * left. */
+void gpc_image_lines(struct gpc_image *image, uint64_t file_offset, int64_t *work,
+		     struct gpc_line_list *ret);
 /* Gives back the symbols; the names too, when no one holds them any more. */
 void gpc_image_drop_table(struct gpc_image *image);
 void gpc_image_drop_names(struct gpc_image *image);

@@ -16,6 +16,7 @@
 #define MODULE       "sym"
 #define IDLE_WINDOWS 2
 #define DEBUG_KEPT   ((size_t)512 << 10) /* of one file, when others are asked */
+#define LINES_WORK   (INT64_C(1) << 28)  /* for lines of all files in a window: some seconds */
 
 struct gpc_images {
 	struct gpc_images_limits limits;
@@ -29,7 +30,8 @@ struct gpc_images {
 	struct gpc_u64map by_key;    /* hash of the key → place in all */
 	struct gpc_u64map by_number; /* number → place in all */
 	uint32_t last_number, window;
-	uint32_t asked; /* the image that was last asked for lines */
+	uint32_t asked;     /* the image that was last asked for lines */
+	int64_t lines_work; /* left in this window; work's holder's */
 	uint64_t turn;
 	size_t files, bytes; /* bytes of symbols and names */
 };
@@ -310,6 +312,7 @@ static void rest(struct gpc_images *images)
 {
 	struct gpc_image *image;
 
+	images->lines_work = LINES_WORK;
 	for (size_t i = 0; (image = image_at(images, i)); i++) {
 		if (!image->lines.dwarf)
 			continue;
@@ -344,6 +347,7 @@ gpc_status gpc_images_new(const struct gpc_images_limits *limits, struct gpc_log
 	if (!images)
 		return gpc_err_nomem(err);
 	images->limits = *limits;
+	images->lines_work = LINES_WORK;
 	images->log = log;
 	pthread_mutex_init(&images->work, NULL);
 	pthread_mutex_init(&images->lock, NULL);
@@ -504,7 +508,7 @@ void gpc_images_lines(struct gpc_images *images, uint32_t image, uint64_t file_o
 	if (!found || load(images, found) < 0)
 		return;
 	turn_to(images, found);
-	gpc_image_lines(found, file_offset, ret);
+	gpc_image_lines(found, file_offset, &images->lines_work, ret);
 	if (gpc_image_table_bytes(found) != found->bytes)
 		recount(images, found);
 }

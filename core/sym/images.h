@@ -98,7 +98,8 @@ void gpc_images_give_up(struct gpc_images *images, uint32_t image);
 gpc_status gpc_images_symbol(struct gpc_images *images, uint32_t image, uint64_t file_offset,
 			     struct gpc_symbol *ret);
 
-/* Source lines of a file offset. Cheapest in the order of offsets. */
+/* Source lines of a file offset. Cheapest in the order of offsets. Work between two
+ * gpc_images_trim is bounded, for each file and for all; beyond there are none. */
 void gpc_images_lines(struct gpc_images *images, uint32_t image, uint64_t file_offset,
 		      struct gpc_line_list *ret);
 
