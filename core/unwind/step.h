@@ -25,7 +25,12 @@ struct gpc_unwind_view {
 	/* What lies at an address. */
 	enum gpc_code_state (*find)(void *ctx, uint64_t address, struct gpc_code *ret);
 	void *ctx;
+	/* Of the frames so far; gpc_unwind_walk begins anew. What goes beyond the bounds is
+	 * lost, as hostile tables only do. */
+	uint32_t signals, operations;
 };
+#define GPC_UNWIND_SIGNALS    8    /* frames that a signal interrupted */
+#define GPC_UNWIND_OPERATIONS 8192 /* of expressions */
 
 enum gpc_unwind_result {
 	GPC_UNWIND_UP,      /* regs are the caller's now */
