@@ -208,7 +208,7 @@ static void enter(struct gpc_unwind_tables *t, struct entry *e, struct gpc_unwin
 /* Its file was not open; it may still be. */
 static bool put_off(struct gpc_unwind_tables *t, struct entry *e)
 {
-	return e->tries++ < TRIES_MAX && gpc_images_wants_file(t->images, e->image) &&
+	return e->tries++ < TRIES_MAX && gpc_images_awaits_file(t->images, e->image) &&
 	       vec_push(&t->later, e->image);
 }
 
