@@ -153,6 +153,8 @@ void gpc_core_quiet(struct gpc_core *core);
 /* finish.c */
 /* Names for the next window: those of this one, or new ones when they have grown
  * too much; adopt them when the window is finished. A new reference. */
+/* With the limit within a window. NULL: no memory. */
+struct gpc_names *gpc_core_new_names(uint32_t epoch);
 struct gpc_names *gpc_core_next_names(struct gpc_core *core);
 void gpc_core_adopt_names(struct gpc_core *core, struct gpc_names *taken);
 gpc_status gpc_core_finish(struct gpc_core *core, const struct gpc_window *win, int64_t end_unix_ns,

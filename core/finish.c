@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A window becomes a profile: collect, symbolize, merge. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 
 #define TABLE_BYTES (64u << 20) /* cap of a symbolized table */
 #define NAMES_BYTES (4u << 20)  /* then a new epoch of names begins */
+#define NAMES_MAX   (32u << 20) /* within a window */
 #define NAMES_NS    (2 * GPC_SECOND_NS)
 #define SETTLE_NS   (500 * GPC_MS_NS) /* for files that are being opened */
 #define LOCATE_NS   GPC_SECOND_NS     /* for runtimes to tell names of containers */
@@ -321,6 +323,28 @@ static gpc_status assemble(struct build *b, struct gpc_err *err)
 	return gpc_profile_set_header(b->profile, head, err);
 }
 
+struct gpc_names *gpc_core_new_names(uint32_t epoch)
+{
+	struct gpc_names *names = gpc_names_new(epoch);
+
+	if (names && gpc_names_limit(names, NAMES_MAX) < 0) {
+		gpc_names_put(names);
+		return NULL;
+	}
+	return names;
+}
+
+static void tell_refused(struct gpc_core *core)
+{
+	uint64_t n = gpc_names_refused(core->names);
+
+	if (n)
+		gpc_warn(&core->log, "core",
+			 "names over the memory limit of %u MB: %" PRIu64
+			 " frames are called " GPC_NAMES_OVER,
+			 NAMES_MAX >> 20, n);
+}
+
 /* Names are kept across windows for the caches of runtime collectors, until they
  * have grown too much. Nobody else gains by it, and machines bring new names all
  * the time. */
@@ -329,7 +353,7 @@ struct gpc_names *gpc_core_next_names(struct gpc_core *core)
 	struct gpc_names *fresh = NULL;
 
 	if (!core->runtimes.n || gpc_names_bytes(core->names) >= NAMES_BYTES)
-		fresh = gpc_names_new(gpc_names_epoch(core->names) + 1);
+		fresh = gpc_core_new_names(gpc_names_epoch(core->names) + 1);
 	return fresh ? fresh : gpc_names_get(core->names);
 }
 
@@ -367,6 +391,7 @@ gpc_status gpc_core_finish(struct gpc_core *core, const struct gpc_window *win, 
 		st = assemble(&b, err);
 	if (st == GPC_OK)
 		*ret = take(b.profile);
+	tell_refused(core);
 	build_deinit(&b);
 	give_streams_back(core);
 	return st;

@@ -250,11 +250,12 @@ static json_t *unwinding_json(struct gpc_core *core)
 static json_t *our_part(struct gpc_core *core, const struct gpc_window *win,
 			const struct gpc_reports *reports)
 {
-	return json_pack("{s:s, s:i, s:f, s:o, s:b, s:o, s:i, s:o, s:o*, s:o*}", "version",
+	return json_pack("{s:s, s:i, s:f, s:o, s:b, s:o, s:i, s:I, s:o, s:o*, s:o*}", "version",
 			 GPC_VERSION, "window", (int)win->seq, "seconds",
 			 (double)(win->end_ns - win->begin_ns) / 1e9, "sources", sources_json(core),
 			 "kernel_names", !core->kernel_hidden, "reports", reports_json(reports),
-			 "reports_dropped", (int)reports->dropped, "plugins_not_running",
+			 "reports_dropped", (int)reports->dropped, "names_refused",
+			 (json_int_t)gpc_names_refused(core->names), "plugins_not_running",
 			 troubles_json(core), "readers", readers_json(core), "unwinding",
 			 unwinding_json(core));
 }

@@ -492,7 +492,7 @@ static gpc_status start_outputs(struct gpc_core *core, struct gpc_err *err)
 /* What collectors stand on. */
 static gpc_status make_ground(struct gpc_core *core, struct gpc_err *err)
 {
-	core->names = gpc_names_new(1);
+	core->names = gpc_core_new_names(1);
 	core->abouts = gpc_abouts_new();
 	if (!core->names || !core->abouts)
 		return gpc_err_nomem(err);

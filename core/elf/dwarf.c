@@ -8,8 +8,9 @@
 #include "elf/dwarf_impl.h"
 
 #define UNPACKED_MAX ((size_t)16 << 20)
-#define WORK         (INT64_C(1) << 25) /* entries and rows: a few seconds */
+#define WORK         (INT64_C(1) << 27) /* entries, their attributes, rows: a few seconds */
 #define MAX_HOPS     8                  /* from an inlined function to its name */
+#define ITEMS_TO_ONE 64                 /* functions and sequences that are looked at in a list */
 
 static const char *const part_names[GPC_DW_PARTS] = {
 	[GPC_DW_INFO] = "info",
@@ -96,6 +97,16 @@ void gpc_dwarf_rest(struct gpc_dwarf *d)
 	d->work = WORK;
 	if (d->shared)
 		d->shared->work = WORK;
+}
+
+int64_t gpc_dwarf_spent(const struct gpc_dwarf *d)
+{
+	return WORK - d->work + (d->shared ? WORK - d->shared->work : 0);
+}
+
+bool gpc_dwarf_is_tired(const struct gpc_dwarf *d)
+{
+	return d->work <= 0;
 }
 
 size_t gpc_dwarf_bytes(const struct gpc_dwarf *d)
@@ -257,6 +268,11 @@ size_t gpc_dwarf_find(struct gpc_dwarf *d, uint64_t vaddr,
 
 	if (d->work <= 0 || !find_unit(d, vaddr, &unit) || !enter_unit(d, unit))
 		return 0;
+	if (d->work <= 0) { /* only a part of the unit was read */
+		d->has_unit = false;
+		return 0;
+	}
+	d->work -= (int64_t)((d->functions.n + d->sequences.n) / ITEMS_TO_ONE);
 	row = gpc_dw_row(d, vaddr);
 	if (row) {
 		file = row->file;

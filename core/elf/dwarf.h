@@ -5,7 +5,7 @@
  * question are in memory, so questions in the order of addresses are cheap.
  * libdw maps or holds whole sections, and trusts a file not to change.
  *
- * Work is bounded: so many entries are read between two gpc_dwarf_rest, then
+ * Work is bounded: what takes a few seconds is done between two gpc_dwarf_rest, then
  * answers stay away. Not thread-safe. */
 #ifndef GPC_ELF_DWARF_H
 #define GPC_ELF_DWARF_H
@@ -45,6 +45,10 @@ void gpc_dwarf_places_deinit(struct gpc_dwarf_place *places, size_t n);
 void gpc_dwarf_forget(struct gpc_dwarf *d);
 /* The same, and the bound of work begins anew. */
 void gpc_dwarf_rest(struct gpc_dwarf *d);
+/* Work done since, of some 10 to 20 ns each: attributes, rows, and the like. */
+int64_t gpc_dwarf_spent(const struct gpc_dwarf *d);
+/* No more answers until gpc_dwarf_rest: what is not known now may be known then. */
+bool gpc_dwarf_is_tired(const struct gpc_dwarf *d);
 size_t gpc_dwarf_bytes(const struct gpc_dwarf *d);
 
 #endif

@@ -9,6 +9,10 @@
 #define MAX_ABBREVS    65536
 #define MAX_ATTRIBUTES 524288
 
+/* Work is counted in attributes: what takes as long as one of them. */
+#define BYTES_FOR_ONE 64
+#define ITEMS_FOR_ONE 8
+
 void gpc_dw_cursor_init(struct gpc_dw_cursor *c, const struct gpc_elf_part *part, uint64_t at)
 {
 	c->part = part;
@@ -354,21 +358,24 @@ const struct gpc_dw_abbrevs *gpc_dw_abbrevs(struct gpc_dwarf *d, uint64_t offset
 	t->is_loaded = true;
 	t->list.n = t->attributes.n = 0;
 	gpc_dw_cursor_init(&c, &d->parts[GPC_DW_ABBREV], offset);
-	while (read_abbrev(t, &c))
+	while (d->work > 0 && read_abbrev(t, &c))
 		;
-	d->work -= (int64_t)t->attributes.n;
+	d->work -= (int64_t)(t->list.n + t->attributes.n + (c.at - offset) / BYTES_FOR_ONE);
 	return t;
 }
 
-/* Compilers number them from 1 on. */
-static const struct gpc_dw_abbrev *abbrev_of(const struct gpc_dw_abbrevs *t, uint64_t code)
+/* Compilers number them from 1 on; others are searched for, which is work. */
+static const struct gpc_dw_abbrev *abbrev_of(struct gpc_dwarf *d, const struct gpc_dw_abbrevs *t,
+					     uint64_t code)
 {
+	size_t i = 0;
+
 	if (code - 1 < t->list.n && t->list.at[code - 1].code == code)
 		return &t->list.at[code - 1];
-	for (size_t i = 0; i < t->list.n; i++)
-		if (t->list.at[i].code == code)
-			return &t->list.at[i];
-	return NULL;
+	while (i < t->list.n && t->list.at[i].code != code)
+		i++;
+	d->work -= (int64_t)(i / ITEMS_FOR_ONE);
+	return i < t->list.n ? &t->list.at[i] : NULL;
 }
 
 static struct gpc_dw_value *slot_of(struct gpc_dw_entry *e, uint16_t name)
@@ -421,9 +428,10 @@ bool gpc_dw_entry(struct gpc_dwarf *d, struct gpc_dw_cursor *c, const struct gpc
 		return false;
 	if (!code)
 		return true;
-	ret->abbrev = abbrev_of(abbrevs, code);
+	ret->abbrev = abbrev_of(d, abbrevs, code);
 	if (!ret->abbrev)
 		return false;
+	d->work -= ret->abbrev->n;
 	for (uint32_t i = 0; i < ret->abbrev->n; i++) {
 		const struct gpc_dw_attribute *a = &abbrevs->attributes.at[ret->abbrev->first + i];
 		struct gpc_dw_value *slot = slot_of(ret, a->name);
@@ -431,5 +439,6 @@ bool gpc_dw_entry(struct gpc_dwarf *d, struct gpc_dw_cursor *c, const struct gpc
 		if (!gpc_dw_value(c, u, a, slot ? slot : &skipped))
 			return false;
 	}
+	d->work -= (int64_t)((c->at - ret->offset) / BYTES_FOR_ONE);
 	return true;
 }

@@ -288,6 +288,7 @@ bool gpc_gopclntab_function(const struct gpc_gopclntab *t, const struct gpc_elf_
 	    record >= t->whole.size)
 		return false;
 	ret->record = t->functions + record;
+	ret->work = NULL;
 	return true;
 }
 
@@ -392,6 +393,8 @@ static bool value_at(const struct gpc_gopclntab *t, const struct gpc_elf_source 
 	if (!at)
 		return false;
 	for (int i = 0; i < MAX_STEPS; i++) {
+		if (f->work && (*f->work)-- <= 0)
+			return false;
 		if (!next_varint(t, source, &s, &delta) || (!delta && i) ||
 		    !next_varint(t, source, &s, &distance))
 			return false;

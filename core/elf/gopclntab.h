@@ -26,6 +26,7 @@ struct gpc_gopclntab {
 struct gpc_gofunc {
 	uint64_t start, end; /* addresses as linked */
 	uint64_t record;     /* file offset of what is known of it */
+	int64_t *work;       /* steps left for its lines, counted down; NULL: any number */
 };
 
 /* False: not a Go program, or nothing that we know. */

@@ -65,6 +65,7 @@ static bool look(struct gpc_target_threads *th, uint64_t from, uint64_t to)
 /* The library's data, and the zeroed part behind it. */
 static bool look_near(struct gpc_target_threads *th, bool *is_musl)
 {
+	uint64_t left = LOOK_MAX, n;
 	bool is_near = false;
 
 	for (uint32_t k = 0; k < th->target->n_maps; k++) {
@@ -73,7 +74,11 @@ static bool look_near(struct gpc_target_threads *th, bool *is_musl)
 
 		*is_musl |= is_libc;
 		is_near = is_libc || (is_near && !m->path[0]);
-		if (is_near && m->prot & GPC_MAP_WRITE && look(th, m->start, m->end))
+		if (!is_near || !(m->prot & GPC_MAP_WRITE))
+			continue;
+		n = m->end - m->start < left ? m->end - m->start : left;
+		left -= n;
+		if (look(th, m->start, m->start + n))
 			return true;
 	}
 	return false;

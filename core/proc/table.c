@@ -179,7 +179,6 @@ void gpc_table_fork(struct gpc_table *t, int32_t pid, int32_t ppid)
 		p->is_kernel = parent->is_kernel && parent->pid != 0;
 		/* Unless its own would never be told. */
 		p->space = t->is_without_mmaps ? NULL : gpc_space_get(parent->space);
-		p->has_jit = parent->has_jit;
 		inherit_place(p, parent);
 	}
 	gpc_table_changed(

@@ -117,6 +117,10 @@ void gpc_table_tell_sampled(struct gpc_table *t);
  * has gone without an exec). Never NULL; may be empty. */
 const struct gpc_space *gpc_table_space(struct gpc_table *t, struct gpc_process *p);
 
+/* A sample of p ran code of this mapping: its file is asked for if it was closed, or
+ * refused, since it was mapped. */
+void gpc_table_met(struct gpc_table *t, const struct gpc_process *p, const struct gpc_area *area);
+
 /* The process used CPU, as somebody else than perf has seen (scan.h). */
 void gpc_table_used(struct gpc_table *t, int32_t pid);
 

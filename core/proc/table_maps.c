@@ -39,7 +39,7 @@ static void map_area(struct gpc_table *t, struct gpc_process *p, const struct gp
 	}
 	if (!gpc_space_map(&p->space, &area))
 		return;
-	if (area.image && t->needs.file && gpc_images_wants_file(t->images, area.image))
+	if (area.image && t->needs.file && gpc_images_ask(t->images, area.image))
 		t->needs.file(t->needs.ctx, area.image, p, &area);
 	if (area.image && t->needs.jitdump && p->jitdump_fd < 0 && gpc_jitdump_is(m->path))
 		t->needs.jitdump(t->needs.ctx, p, &area, m->path);
@@ -136,6 +136,12 @@ const struct gpc_space *gpc_table_space(struct gpc_table *t, struct gpc_process 
 		read_maps(t, p, p->ppid);
 	}
 	return p->space;
+}
+
+void gpc_table_met(struct gpc_table *t, const struct gpc_process *p, const struct gpc_area *area)
+{
+	if (area->image && t->needs.file && gpc_images_ask_again(t->images, area->image))
+		t->needs.file(t->needs.ctx, area->image, p, area);
 }
 
 /* Tells of the mappings that were not there before. */

@@ -29,6 +29,10 @@ struct gpc_names {
 	vec(const struct text *) texts; /* by number - 1 */
 	vec(struct gpc_frame_entry) frames;
 	struct gpc_u64map text_index, frame_index; /* hash -> place */
+	size_t max_bytes;                          /* 0: unlimited */
+	gpc_str over_text;                         /* GPC_NAMES_OVER, and its frame */
+	gpc_frame over;
+	uint64_t refused;
 };
 
 static void *block_alloc(struct gpc_names *names, size_t size)
@@ -164,17 +168,28 @@ uint32_t gpc_names_epoch(const struct gpc_names *names)
 	return names->epoch;
 }
 
-size_t gpc_names_bytes(struct gpc_names *names)
+static size_t bytes_of(const struct gpc_names *names)
 {
-	autolock(&names->lock);
-
 	return sizeof *names + names->block_bytes + names->blocks.room * sizeof *names->blocks.at +
 	       names->texts.room * sizeof *names->texts.at +
 	       names->frames.room * sizeof *names->frames.at +
 	       (names->text_index.room + names->frame_index.room) * sizeof(struct gpc_map_slot);
 }
 
-gpc_str gpc_names_str(struct gpc_names *names, const char *s, size_t len)
+size_t gpc_names_bytes(struct gpc_names *names)
+{
+	autolock(&names->lock);
+
+	return bytes_of(names);
+}
+
+/* share: of the limit. */
+static bool is_full(const struct gpc_names *names, unsigned share)
+{
+	return names->max_bytes && bytes_of(names) >= names->max_bytes / share;
+}
+
+static gpc_str intern_text(struct gpc_names *names, const char *s, size_t len, unsigned share)
 {
 	uint64_t hash;
 	gpc_str found;
@@ -185,7 +200,19 @@ gpc_str gpc_names_str(struct gpc_names *names, const char *s, size_t len)
 	hash = gpc_hash(s, len);
 	autolock(&names->lock);
 	found = find_text(names, hash, s, len);
+	if (!found && is_full(names, share))
+		return names->over_text;
 	return found ? found : add_text(names, hash, s, len);
+}
+
+gpc_str gpc_names_str(struct gpc_names *names, const char *s, size_t len)
+{
+	return intern_text(names, s, len, 1);
+}
+
+gpc_str gpc_names_collected_str(struct gpc_names *names, const char *s, size_t len)
+{
+	return intern_text(names, s, len, 2);
 }
 
 const char *gpc_names_text(struct gpc_names *names, gpc_str s, size_t *len)
@@ -195,15 +222,54 @@ const char *gpc_names_text(struct gpc_names *names, gpc_str s, size_t *len)
 	return text_of(names, s, len);
 }
 
-gpc_frame gpc_names_frame(struct gpc_names *names, const struct gpc_frame_entry *entry)
+static gpc_frame intern_frame(struct gpc_names *names, const struct gpc_frame_entry *entry,
+			      unsigned share)
 {
 	uint64_t hash = gpc_hash(entry, sizeof *entry), cursor = 0, i;
 
 	autolock(&names->lock);
 	while (gpc_u64map_probe(&names->frame_index, hash, &cursor, &i))
-		if (same_entry(&names->frames.at[i], entry))
+		if (same_entry(&names->frames.at[i], entry)) {
+			names->refused += (GPC_FRAME_TAG | i) == names->over;
 			return GPC_FRAME_TAG | i;
+		}
+	if (is_full(names, share)) {
+		names->refused++;
+		return names->over;
+	}
 	return add_frame(names, hash, entry);
+}
+
+gpc_frame gpc_names_frame(struct gpc_names *names, const struct gpc_frame_entry *entry)
+{
+	return intern_frame(names, entry, 1);
+}
+
+gpc_frame gpc_names_collected_frame(struct gpc_names *names, const struct gpc_frame_entry *entry)
+{
+	return intern_frame(names, entry, 2);
+}
+
+gpc_status gpc_names_limit(struct gpc_names *names, size_t max_bytes)
+{
+	gpc_str text = gpc_names_str(names, GPC_NAMES_OVER, sizeof GPC_NAMES_OVER - 1);
+	struct gpc_frame_entry entry = {.function = text};
+	gpc_frame over = text ? gpc_names_frame(names, &entry) : 0;
+
+	if (!over)
+		return GPC_E_NOMEM;
+	autolock(&names->lock);
+	names->over_text = text;
+	names->over = over;
+	names->max_bytes = max_bytes;
+	return GPC_OK;
+}
+
+uint64_t gpc_names_refused(struct gpc_names *names)
+{
+	autolock(&names->lock);
+
+	return names->refused;
 }
 
 bool gpc_names_entry(struct gpc_names *names, gpc_frame frame, struct gpc_frame_entry *ret)

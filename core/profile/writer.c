@@ -73,7 +73,7 @@ static gpc_str str(struct gpc_writer *base, const char *s, uint32_t len)
 {
 	const struct gpc_batch_writer *w = base->impl;
 
-	return gpc_names_str(w->names, s, len);
+	return gpc_names_collected_str(w->names, s, len);
 }
 
 static gpc_frame frame(struct gpc_writer *base, const struct gpc_frame_desc *f)
@@ -90,7 +90,7 @@ static gpc_frame frame(struct gpc_writer *base, const struct gpc_frame_desc *f)
 	entry.flags = desc.flags;
 	if (desc.suffix && desc.suffix <= w->n_suffixes)
 		entry.suffix = w->suffixes[desc.suffix - 1];
-	return gpc_names_frame(w->names, &entry);
+	return gpc_names_collected_frame(w->names, &entry);
 }
 
 static void set_names(struct gpc_batch_writer *w, struct gpc_names *names, const gpc_str *suffixes)

@@ -21,8 +21,11 @@ static uint64_t fold_user(struct folder *f, uint64_t address, bool is_caller)
 {
 	if (!f->space)
 		f->space = gpc_table_space(f->table, f->process);
-	if (!f->last || address < f->last->start || address >= f->last->end)
+	if (!f->last || address < f->last->start || address >= f->last->end) {
 		f->last = gpc_space_find(f->space, address);
+		if (f->last)
+			gpc_table_met(f->table, f->process, f->last);
+	}
 	/* Code runs where it is mapped; a caller that lies nowhere comes from a chain
 	 * that was broken, and no perf map has a name for it. */
 	if (f->last ? f->last->kind == GPC_AREA_ANON : !is_caller)

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "proc/space.h"
+#include "sym/images.h"
 
 #define GPC_RAW_KIND (UINT64_C(0xF) << 60)
 #define GPC_RAW_FILE (UINT64_C(0xC) << 60)
@@ -26,7 +27,7 @@
 #define GPC_RAW_KERNEL      (UINT64_C(0xF) << 60)
 #define GPC_RAW_OFFSET_BITS 40
 #define GPC_RAW_OFFSET_MAX  ((UINT64_C(1) << GPC_RAW_OFFSET_BITS) - 1)
-#define GPC_RAW_IMAGE_MAX   ((1u << 20) - 1)
+#define GPC_RAW_IMAGE_MAX   GPC_IMAGES_MAX
 
 static inline uint64_t gpc_raw_of(const struct gpc_area *area, uint64_t address)
 {

@@ -14,7 +14,7 @@ static gpc_str make_str(struct gpc_writer *w, const char *s, uint32_t len)
 {
 	struct gpc_pull_writer *pw = w->impl;
 
-	return gpc_names_str(pw->names, s, len);
+	return gpc_names_collected_str(pw->names, s, len);
 }
 
 /* The collector counts its suffixes from 1. */
@@ -41,7 +41,7 @@ static gpc_frame make_frame(struct gpc_writer *w, const struct gpc_frame_desc *f
 				     .suffix = suffix_of(pw, desc.suffix),
 				     .line = desc.line,
 				     .flags = desc.flags};
-	return gpc_names_frame(pw->names, &e);
+	return gpc_names_collected_frame(pw->names, &e);
 }
 
 void gpc_pull_writer_init(struct gpc_pull_writer *w, struct gpc_names *names,

@@ -2,8 +2,10 @@
 #include "sym/image.h"
 
 #include <elf.h>
+#include <linux/fs.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -25,18 +27,25 @@ static bool read_stamp(int fd, struct stat *st, struct gpc_image_stamp *ret)
 	return true;
 }
 
-static bool has_build_id(const struct gpc_image_key *key, int fd)
+static size_t read_build_id(int fd, uint8_t ret[GPC_ELF_BUILD_ID_MAX])
 {
-	uint8_t id[GPC_ELF_BUILD_ID_MAX];
 	struct gpc_elf_source source;
 	struct gpc_elf elf;
 	size_t n;
 
 	if (gpc_elf_source_fd(fd, &source, NULL) < 0 || gpc_elf_init(&elf, &source, NULL) < 0)
-		return false;
-	n = gpc_elf_build_id(&elf, id);
+		return 0;
+	n = gpc_elf_build_id(&elf, ret);
 	gpc_elf_deinit(&elf);
-	return n == key->build_id_len && !memcmp(id, key->build_id, n);
+	return n;
+}
+
+static bool has_build_id(const struct gpc_image_key *key, int fd)
+{
+	uint8_t id[GPC_ELF_BUILD_ID_MAX];
+	size_t n = read_build_id(fd, id);
+
+	return n && n == key->build_id_len && !memcmp(id, key->build_id, n);
 }
 
 /* Writing into a file in use is rare, but its symbols would be wrong names. */
@@ -142,6 +151,7 @@ void gpc_image_free(struct gpc_image *image)
 	gpc_image_drop_table(image);
 	gpc_image_drop_names(image);
 	gpc_image_close(image);
+	vec_deinit(&image->numbers);
 	free(image->path);
 	free(image);
 }
@@ -158,6 +168,44 @@ bool gpc_image_is_file(const struct gpc_image_key *key, int fd, struct gpc_image
 		return has_build_id(key, fd);
 	*by_inode_alone = major(st.st_dev) != key->dev_major || minor(st.st_dev) != key->dev_minor;
 	return st.st_ino == key->inode;
+}
+
+/* By device and inode, as /proc tells (generation 0) and perf's records. */
+static unsigned inode_keys(const struct gpc_image_key *key, int fd,
+			   struct gpc_image_key ret[GPC_IMAGE_ALIASES])
+{
+	struct gpc_image_key by_inode = {0};
+	uint32_t generation[2] = {0}; /* the ioctl's type is long, but it writes an int */
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return 0;
+	by_inode.inode = st.st_ino;
+	/* What the mapping says of the device may differ from what fstat does. */
+	by_inode.dev_major = key->build_id_len ? major(st.st_dev) : key->dev_major;
+	by_inode.dev_minor = key->build_id_len ? minor(st.st_dev) : key->dev_minor;
+	ret[0] = by_inode;
+	if (ioctl(fd, FS_IOC_GETVERSION, generation) < 0 || !generation[0])
+		return 1;
+	ret[1] = by_inode;
+	ret[1].generation = generation[0];
+	return 2;
+}
+
+unsigned gpc_image_other_keys(const struct gpc_image_key *key, int fd,
+			      struct gpc_image_key ret[GPC_IMAGE_ALIASES])
+{
+	unsigned n = inode_keys(key, fd, ret);
+	struct gpc_image_key by_id = {0};
+	uint8_t id[GPC_ELF_BUILD_ID_MAX];
+	size_t length = key->build_id_len ? 0 : read_build_id(fd, id);
+
+	if (!length || length > sizeof by_id.build_id)
+		return n;
+	by_id.build_id_len = (uint8_t)length;
+	memcpy(by_id.build_id, id, length);
+	ret[n++] = by_id;
+	return n;
 }
 
 /* A stripped file's .symtab: of its debug file, else of what it carries itself. */
@@ -297,7 +345,22 @@ static void open_dwarf(struct gpc_image *image)
 		add_shared(image);
 }
 
-static size_t go_lines(const struct gpc_image *image, uint64_t vaddr,
+static size_t dwarf_lines(struct gpc_image *image, uint64_t vaddr, int64_t *work,
+			  struct gpc_dwarf_place ret[GPC_DWARF_DEPTH])
+{
+	int64_t before = image->lines.dwarf ? gpc_dwarf_spent(image->lines.dwarf) : 0;
+	size_t n = 0;
+
+	if (!image->lines.is_opened)
+		open_dwarf(image);
+	if (!image->lines.dwarf)
+		return 0;
+	n = gpc_dwarf_find(image->lines.dwarf, vaddr, ret);
+	*work -= gpc_dwarf_spent(image->lines.dwarf) - before;
+	return n;
+}
+
+static size_t go_lines(const struct gpc_image *image, uint64_t vaddr, int64_t *work,
 		       struct gpc_dwarf_place ret[GPC_DWARF_DEPTH])
 {
 	struct gpc_elf_source source = own_source(image);
@@ -305,28 +368,36 @@ static size_t go_lines(const struct gpc_image *image, uint64_t vaddr,
 
 	if (!find_go(image, vaddr, &found))
 		return 0;
+	found.go.work = work;
 	return gpc_gopclntab_lines(&image->go, &source, &found.go, vaddr, ret);
 }
 
-void gpc_image_lines(struct gpc_image *image, uint64_t file_offset, struct gpc_line_list *ret)
+/* Nothing was found, but would be if there were work left. */
+static bool is_for_later(const struct gpc_image *image, int64_t work)
+{
+	return work <= 0 || (image->lines.dwarf && gpc_dwarf_is_tired(image->lines.dwarf));
+}
+
+void gpc_image_lines(struct gpc_image *image, uint64_t file_offset, int64_t *work,
+		     struct gpc_line_list *ret)
 {
 	struct gpc_dwarf_place places[GPC_DWARF_DEPTH];
 	uint64_t vaddr;
 	size_t n;
 
 	if (!gpc_symtab_vaddr(image->symbols, file_offset, &vaddr) ||
-	    gpc_lines_known(&image->lines, vaddr, ret) || !is_unchanged(image))
+	    gpc_lines_known(&image->lines, vaddr, ret) || *work <= 0 || !is_unchanged(image))
 		return;
 	/* Go's own table costs least, but not always knows what was inlined. */
-	n = image->go.inlined ? go_lines(image, vaddr, places) : 0;
-	if (!n && !image->lines.is_opened)
-		open_dwarf(image);
+	n = image->go.inlined ? go_lines(image, vaddr, work, places) : 0;
+	if (!n)
+		n = dwarf_lines(image, vaddr, work, places);
 	if (!n && !image->lines.dwarf && !image->go.layout)
 		return;
-	if (!n && image->lines.dwarf)
-		n = gpc_dwarf_find(image->lines.dwarf, vaddr, places);
 	if (!n)
-		n = go_lines(image, vaddr, places);
+		n = go_lines(image, vaddr, work, places);
+	if (!n && is_for_later(image, *work))
+		return;
 	if (gpc_lines_add(&image->lines, vaddr, places, n))
 		gpc_lines_known(&image->lines, vaddr, ret);
 	gpc_dwarf_places_deinit(places, n);

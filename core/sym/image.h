@@ -29,11 +29,24 @@ struct gpc_image_stamp {
 	uint64_t size;
 };
 
+/* Another key of an image, while its file is open. */
+struct gpc_image_alias {
+	struct gpc_image_key key;
+	uint64_t hash;
+};
+#define GPC_IMAGE_ALIASES 4
+
 struct gpc_image {
 	struct gpc_image_key key;
 	uint64_t hash; /* of the key, as the index has it */
+	struct gpc_image_alias aliases[GPC_IMAGE_ALIASES];
+	unsigned n_aliases;
 	uint32_t number;
+	vec(uint32_t) numbers; /* of images that were found to be this one */
+	uint32_t same_as;      /* another image's number: one of both is to go; 0: none */
 	enum gpc_image_file state;
+	bool is_lost;    /* wants a file, and nobody was asked for it since that is so */
+	bool was_open;   /* its file could be had once */
 	uint32_t window; /* in which it was last used */
 	uint64_t turn;   /* larger: used later */
 	char *path;
@@ -62,6 +75,9 @@ void gpc_image_free(struct gpc_image *image);
  * device differs. */
 bool gpc_image_is_file(const struct gpc_image_key *key, int fd, struct gpc_image_stamp *stamp,
 		       bool *by_inode_alone);
+/* Other keys of the file in fd, whose key this one is; returns how many. */
+unsigned gpc_image_other_keys(const struct gpc_image_key *key, int fd,
+			      struct gpc_image_key ret[GPC_IMAGE_ALIASES]);
 /* Takes fd, the file with the debug information; what was loaded without it is
  * dropped. */
 void gpc_image_set_debug(struct gpc_image *image, int fd);
@@ -75,7 +91,10 @@ gpc_status gpc_image_load(struct gpc_image *image, struct gpc_err *err);
 /* Returns the length; 0: neither the key nor the file tells. */
 size_t gpc_image_build_id(const struct gpc_image *image, uint8_t ret[GPC_BUILD_ID_MAX]);
 gpc_status gpc_image_symbol(struct gpc_image *image, uint64_t file_offset, struct gpc_symbol *ret);
-void gpc_image_lines(struct gpc_image *image, uint64_t file_offset, struct gpc_line_list *ret);
+/* What it costs is taken off *work (gpc_dwarf_spent); nothing is done when none is
+ * left. */
+void gpc_image_lines(struct gpc_image *image, uint64_t file_offset, int64_t *work,
+		     struct gpc_line_list *ret);
 /* Gives back the symbols; the names too, when no one holds them any more. */
 void gpc_image_drop_table(struct gpc_image *image);
 void gpc_image_drop_names(struct gpc_image *image);

@@ -3,19 +3,20 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/map.h"
-#include "base/vec.h"
 #include "sym/image.h"
+#include "sym/index.h"
 
 #define MODULE       "sym"
 #define IDLE_WINDOWS 2
 #define DEBUG_KEPT   ((size_t)512 << 10) /* of one file, when others are asked */
+#define LINES_WORK   (INT64_C(1) << 28)  /* for lines of all files in a window: some seconds */
 
 struct gpc_images {
 	struct gpc_images_limits limits;
@@ -25,34 +26,19 @@ struct gpc_images {
 	pthread_mutex_t work;
 	/* Covers all else; held for moments, so that adding never waits. */
 	pthread_mutex_t lock;
-	vec(struct gpc_image *) all;
-	struct gpc_u64map by_key;    /* hash of the key → place in all */
-	struct gpc_u64map by_number; /* number → place in all */
-	uint32_t last_number, window;
-	uint32_t asked; /* the image that was last asked for lines */
+	struct gpc_image_index index;
+	atomic_uint lost; /* images that are is_lost */
+	bool is_told;     /* that numbers are used up */
+	uint32_t window;
+	uint32_t asked;     /* the image that was last asked for lines */
+	int64_t lines_work; /* left in this window; work's holder's */
 	uint64_t turn;
 	size_t files, bytes; /* bytes of symbols and names */
 };
 
 static struct gpc_image *by_number(const struct gpc_images *images, uint32_t number)
 {
-	uint64_t place;
-
-	return gpc_u64map_get(&images->by_number, number, &place) ? images->all.at[place] : NULL;
-}
-
-/* Finds the key, or the hash under which to add it: one hash names one key, so
- * keys of equal hash take the next free one. */
-static struct gpc_image *by_key(const struct gpc_images *images, const struct gpc_image_key *key,
-				uint64_t *hash)
-{
-	uint64_t place;
-
-	for (*hash = gpc_hash(key, sizeof *key); gpc_u64map_get(&images->by_key, *hash, &place);
-	     ++*hash)
-		if (!memcmp(&images->all.at[place]->key, key, sizeof *key))
-			return images->all.at[place];
-	return NULL;
+	return gpc_image_index_get(&images->index, number);
 }
 
 static void mark_used(struct gpc_images *images, struct gpc_image *image)
@@ -61,45 +47,29 @@ static void mark_used(struct gpc_images *images, struct gpc_image *image)
 	image->turn = ++images->turn;
 }
 
-static struct gpc_image *add(struct gpc_images *images, const struct gpc_image_key *key,
-			     uint64_t hash, const char *path)
+/* No longer one that nobody asks an opener for. */
+static void be_asked(struct gpc_images *images, struct gpc_image *image)
 {
-	struct gpc_image *image;
-
-	if (!vec_reserve(&images->all, 1))
-		return NULL;
-	image = gpc_image_new(key, path);
-	if (!image)
-		return NULL;
-	image->hash = hash;
-	image->number = images->last_number + 1;
-	if (!gpc_u64map_set(&images->by_key, hash, images->all.n)) {
-		gpc_image_free(image);
-		return NULL;
-	}
-	if (!gpc_u64map_set(&images->by_number, image->number, images->all.n)) {
-		gpc_u64map_remove(&images->by_key, hash);
-		gpc_image_free(image);
-		return NULL;
-	}
-	images->last_number++;
-	images->all.at[images->all.n++] = image;
-	return image;
+	if (!image->is_lost)
+		return;
+	image->is_lost = false;
+	atomic_fetch_sub_explicit(&images->lost, 1, memory_order_relaxed);
 }
 
-/* The last image takes the place of the one removed. */
-static void remove_at(struct gpc_images *images, size_t place)
+/* Wants a file again. */
+static void lose(struct gpc_images *images, struct gpc_image *image)
 {
-	struct gpc_image *image = images->all.at[place];
-	struct gpc_image *last = images->all.at[--images->all.n];
+	image->state = GPC_IMAGE_WANTED;
+	if (image->is_lost)
+		return;
+	image->is_lost = true;
+	atomic_fetch_add_explicit(&images->lost, 1, memory_order_relaxed);
+}
 
-	gpc_u64map_remove(&images->by_key, image->hash);
-	gpc_u64map_remove(&images->by_number, image->number);
-	if (last != image) {
-		images->all.at[place] = last;
-		gpc_u64map_set(&images->by_key, last->hash, place);
-		gpc_u64map_set(&images->by_number, last->number, place);
-	}
+/* Out of the index already. */
+static void discard(struct gpc_images *images, struct gpc_image *image)
+{
+	be_asked(images, image);
 	images->bytes -= image->bytes;
 	images->files -= gpc_image_files(image);
 	gpc_image_free(image);
@@ -117,14 +87,21 @@ static bool wanted_key(struct gpc_images *images, uint32_t number, struct gpc_im
 	return true;
 }
 
-static bool accept_file(struct gpc_images *images, uint32_t number, int *fd,
-			const struct gpc_image_stamp *stamp)
+struct offered {
+	int fd;
+	struct gpc_image_stamp stamp;
+	struct gpc_image_key keys[GPC_IMAGE_ALIASES];
+	unsigned n_keys;
+};
+
+static bool accept_file(struct gpc_images *images, uint32_t number, struct offered *file)
 {
 	autolock(&images->lock);
 	struct gpc_image *image = by_number(images, number);
 
 	if (!image || image->state != GPC_IMAGE_WANTED)
 		return false;
+	be_asked(images, image);
 	if (images->files >= images->limits.max_files) {
 		image->state = GPC_IMAGE_REFUSED;
 		gpc_debug(images->log, MODULE, "open: %s waits, %zu files are open", image->path,
@@ -132,10 +109,12 @@ static bool accept_file(struct gpc_images *images, uint32_t number, int *fd,
 		return false;
 	}
 	image->state = GPC_IMAGE_OPEN;
-	image->fd = take_fd(fd);
-	image->stamp = *stamp;
+	image->was_open = true;
+	image->fd = take_fd(&file->fd);
+	image->stamp = file->stamp;
 	image->broken = GPC_OK;
 	images->files++;
+	gpc_image_index_know(&images->index, image, file->keys, file->n_keys);
 	return true;
 }
 
@@ -187,8 +166,8 @@ static size_t count_tables(const struct gpc_images *images)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < images->all.n; i++)
-		n += images->all.at[i]->symbols != NULL;
+	for (size_t i = 0; i < images->index.all.n; i++)
+		n += images->index.all.at[i]->symbols != NULL;
 	return n;
 }
 
@@ -196,7 +175,7 @@ static void fill_stats(struct gpc_images *images, struct gpc_images_stats *ret)
 {
 	autolock(&images->lock);
 
-	ret->images = images->all.n;
+	ret->images = images->index.all.n;
 	ret->files = images->files;
 	ret->bytes = images->bytes;
 	ret->tables = count_tables(images);
@@ -224,8 +203,8 @@ static struct gpc_image *least_recent(struct gpc_images *images,
 	autolock(&images->lock);
 	struct gpc_image *ret = NULL;
 
-	for (size_t i = 0; i < images->all.n; i++) {
-		struct gpc_image *image = images->all.at[i];
+	for (size_t i = 0; i < images->index.all.n; i++) {
+		struct gpc_image *image = images->index.all.at[i];
 
 		if (is_so(image) && (!ret || image->turn < ret->turn))
 			ret = image;
@@ -270,16 +249,38 @@ static void drop_unused(struct gpc_images *images, bool (*keep)(void *ctx, uint3
 {
 	autolock(&images->lock);
 
-	for (size_t i = images->all.n; i-- > 0;) {
-		struct gpc_image *image = images->all.at[i];
+	gpc_image_index_wake(&images->index);
+	for (size_t i = images->index.all.n; i-- > 0;) {
+		struct gpc_image *image = images->index.all.at[i];
 
 		if (images->window - image->window >= IDLE_WINDOWS &&
-		    !(keep && keep(ctx, image->number)))
-			remove_at(images, i);
-		else if (image->state == GPC_IMAGE_REFUSED)
-			image->state = GPC_IMAGE_WANTED;
+		    !(keep && gpc_image_is_any(image, keep, ctx)))
+			discard(images, gpc_image_index_remove(&images->index, image));
+		else if (image->state == GPC_IMAGE_REFUSED ||
+			 (image->state == GPC_IMAGE_NONE && image->was_open))
+			lose(images, image);
 	}
 	images->window++;
+	images->is_told = false;
+}
+
+/* Of two that are the same the one that was opened first stays. */
+static void merge_same(struct gpc_images *images)
+{
+	autolock(&images->lock);
+
+	for (size_t i = images->index.all.n; i-- > 0;) {
+		struct gpc_image *image = images->index.all.at[i], *gone;
+		struct gpc_image *other = by_number(images, image->same_as);
+
+		image->same_as = 0;
+		if (!other || other == image || image->state != GPC_IMAGE_OPEN ||
+		    other->state != GPC_IMAGE_OPEN || image->stamp.size != other->stamp.size)
+			continue;
+		gone = gpc_image_index_merge(&images->index, image, other);
+		if (gone)
+			discard(images, gone);
+	}
 }
 
 /* Questions turn to another file: what was read for those about the last one goes,
@@ -302,7 +303,7 @@ static struct gpc_image *image_at(struct gpc_images *images, size_t place)
 {
 	autolock(&images->lock);
 
-	return place < images->all.n ? images->all.at[place] : NULL;
+	return place < images->index.all.n ? images->index.all.at[place] : NULL;
 }
 
 /* After the window. */
@@ -310,6 +311,7 @@ static void rest(struct gpc_images *images)
 {
 	struct gpc_image *image;
 
+	images->lines_work = LINES_WORK;
 	for (size_t i = 0; (image = image_at(images, i)); i++) {
 		if (!image->lines.dwarf)
 			continue;
@@ -333,7 +335,9 @@ static void close_file(struct gpc_images *images, struct gpc_image *image)
 	autolock(&images->lock);
 	images->files -= gpc_image_files(image);
 	gpc_image_close(image);
-	image->state = GPC_IMAGE_WANTED;
+	/* Without it the inode can become another file's. */
+	gpc_image_index_forget_aliases(&images->index, image);
+	lose(images, image);
 }
 
 gpc_status gpc_images_new(const struct gpc_images_limits *limits, struct gpc_log *log,
@@ -344,7 +348,9 @@ gpc_status gpc_images_new(const struct gpc_images_limits *limits, struct gpc_log
 	if (!images)
 		return gpc_err_nomem(err);
 	images->limits = *limits;
+	images->lines_work = LINES_WORK;
 	images->log = log;
+	images->index.max = GPC_IMAGES_MAX;
 	pthread_mutex_init(&images->work, NULL);
 	pthread_mutex_init(&images->lock, NULL);
 	*ret = images;
@@ -355,11 +361,7 @@ void gpc_images_free(struct gpc_images *images)
 {
 	if (!images)
 		return;
-	for (size_t i = 0; i < images->all.n; i++)
-		gpc_image_free(images->all.at[i]);
-	vec_deinit(&images->all);
-	gpc_u64map_deinit(&images->by_key);
-	gpc_u64map_deinit(&images->by_number);
+	gpc_image_index_deinit(&images->index);
 	pthread_mutex_destroy(&images->work);
 	pthread_mutex_destroy(&images->lock);
 	free(images);
@@ -370,14 +372,18 @@ uint32_t gpc_images_add(struct gpc_images *images, const struct gpc_image_key *k
 {
 	struct gpc_image_key normal = gpc_image_key_normal(key);
 	struct gpc_image *image;
-	uint64_t hash;
 
 	autolock(&images->lock);
-	image = by_key(images, &normal, &hash);
+	image = gpc_image_index_find(&images->index, &normal);
 	if (!image)
-		image = add(images, &normal, hash, path);
-	if (!image)
+		image = gpc_image_index_add(&images->index, &normal, path);
+	if (!image) {
+		if (!images->is_told)
+			gpc_warn(images->log, MODULE,
+				 "more files than can be told apart: %s stays [unknown]", path);
+		images->is_told = true;
 		return 0;
+	}
 	if (image->state == GPC_IMAGE_NONE)
 		image->state = GPC_IMAGE_WANTED;
 	mark_used(images, image);
@@ -432,19 +438,58 @@ bool gpc_images_wants_file(struct gpc_images *images, uint32_t image)
 	return wanted_key(images, image, &key);
 }
 
+bool gpc_images_awaits_file(struct gpc_images *images, uint32_t image)
+{
+	autolock(&images->lock);
+	const struct gpc_image *found = by_number(images, image);
+
+	return found && found->state == GPC_IMAGE_WANTED && !found->is_lost;
+}
+
+bool gpc_images_ask(struct gpc_images *images, uint32_t image)
+{
+	autolock(&images->lock);
+	struct gpc_image *found = by_number(images, image);
+
+	if (!found || found->state != GPC_IMAGE_WANTED)
+		return false;
+	be_asked(images, found);
+	return true;
+}
+
+bool gpc_images_ask_again(struct gpc_images *images, uint32_t image)
+{
+	struct gpc_image *found;
+
+	if (!atomic_load_explicit(&images->lost, memory_order_relaxed))
+		return false;
+	autolock(&images->lock);
+	found = by_number(images, image);
+	if (!found || !found->is_lost || found->state != GPC_IMAGE_WANTED)
+		return false;
+	be_asked(images, found);
+	return true;
+}
+
+static void close_offered(struct offered *file)
+{
+	if (file->fd >= 0)
+		close(file->fd);
+}
+
 bool gpc_images_offer(struct gpc_images *images, uint32_t image, int fd)
 {
-	autoclose int file = fd;
-	struct gpc_image_stamp stamp;
+	autocall(close_offered) struct offered file = {.fd = fd};
 	struct gpc_image_key key;
 	bool by_inode_alone;
 
 	if (!wanted_key(images, image, &key) ||
-	    !gpc_image_is_file(&key, file, &stamp, &by_inode_alone))
+	    !gpc_image_is_file(&key, fd, &file.stamp, &by_inode_alone))
 		return false;
 	if (by_inode_alone)
 		gpc_debug(images->log, MODULE, "open: image %u is known by its inode alone", image);
-	return accept_file(images, image, &file, &stamp);
+	file.n_keys = gpc_image_other_keys(&key, fd, file.keys);
+	return accept_file(images, image, &file);
 }
 
 void gpc_images_offer_debug(struct gpc_images *images, uint32_t image, enum gpc_debug_kind kind,
@@ -456,7 +501,7 @@ void gpc_images_offer_debug(struct gpc_images *images, uint32_t image, enum gpc_
 
 	autolock(&images->work);
 	found = open_image(images, image);
-	if (!found)
+	if (!found || open_files(images) >= images->limits.max_files)
 		return;
 	files = gpc_image_files(found);
 	if (kind == GPC_DEBUG_SHARED)
@@ -471,8 +516,10 @@ void gpc_images_give_up(struct gpc_images *images, uint32_t image)
 	autolock(&images->lock);
 	struct gpc_image *found = by_number(images, image);
 
-	if (found && found->state == GPC_IMAGE_WANTED)
+	if (found && found->state == GPC_IMAGE_WANTED) {
+		be_asked(images, found);
 		found->state = GPC_IMAGE_NONE;
+	}
 }
 
 gpc_status gpc_images_symbol(struct gpc_images *images, uint32_t image, uint64_t file_offset,
@@ -504,7 +551,7 @@ void gpc_images_lines(struct gpc_images *images, uint32_t image, uint64_t file_o
 	if (!found || load(images, found) < 0)
 		return;
 	turn_to(images, found);
-	gpc_image_lines(found, file_offset, ret);
+	gpc_image_lines(found, file_offset, &images->lines_work, ret);
 	if (gpc_image_table_bytes(found) != found->bytes)
 		recount(images, found);
 }
@@ -517,6 +564,7 @@ void gpc_images_trim(struct gpc_images *images, bool (*keep)(void *ctx, uint32_t
 
 	autolock(&images->work);
 	drop_unused(images, keep, ctx);
+	merge_same(images);
 	rest(images);
 	while (images->bytes > images->limits.symbol_bytes &&
 	       (image = least_recent(images, has_memory)))

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Executable files that processes map, each known once however many processes
  * map it and by whatever path. An image is identified by what the kernel says
- * of the mapping: its build-id, or device and inode with generation. Its file
- * is opened early, while the mapping's process lives, and its symbols are
- * loaded when first asked for; both are kept across windows under a budget.
+ * of the mapping: its build-id, or device and inode with generation, or without
+ * (/proc). While its file is open it is known by all of these; of two that turn
+ * out to be one file one is dropped after the window, and its number means the
+ * other. Its file is opened early, while the mapping's process lives, and its
+ * symbols are loaded when first asked for; both are kept across windows under a
+ * budget.
  *
  * Thread-safe: the reader of perf records adds, the opener offers files, the
  * control thread asks for symbols. */
@@ -53,16 +56,18 @@ struct gpc_images;
 
 struct gpc_images_limits {
 	size_t symbol_bytes; /* symbol tables kept across windows */
-	unsigned max_files;  /* descriptors held open; more are refused for the window */
+	unsigned max_files;  /* descriptors held open; more are refused for the window. Debug
+			      * files beyond it are not opened. */
 };
 
 gpc_status gpc_images_new(const struct gpc_images_limits *limits, struct gpc_log *log,
 			  struct gpc_images **ret, struct gpc_err *err);
 void gpc_images_free(struct gpc_images *images);
 
-/* The number of the image, from 1; path is as the first process saw it. 0 when
- * memory is short. Numbers are not used twice while the image is alive: see
- * gpc_images_trim. */
+/* The number of the image, from 1 to GPC_IMAGES_MAX; path is as the first process saw
+ * it. 0 when memory is short, or so many images are alive (which is told). A number is
+ * used again only one gpc_images_trim after that which dropped its image. */
+#define GPC_IMAGES_MAX ((1u << 20) - 1) /* what a raw frame has room for */
 uint32_t gpc_images_add(struct gpc_images *images, const struct gpc_image_key *key,
 			const char *path);
 /* Base name of path, for "(libfoo.so)"; full path as the first process saw it. */
@@ -79,6 +84,13 @@ void gpc_images_build_id(struct gpc_images *images, uint32_t image, char ret[GPC
 /* True until a file was accepted or opening was given up; true again when the
  * image is added anew after that, or its file was closed by gpc_images_trim. */
 bool gpc_images_wants_file(struct gpc_images *images, uint32_t image);
+/* The same, by who asks an opener for it now. */
+bool gpc_images_ask(struct gpc_images *images, uint32_t image);
+/* For who meets an image that was added before: true, once, when its file was closed or
+ * refused and nobody asked for it since. Costs nothing where that has not happened. */
+bool gpc_images_ask_again(struct gpc_images *images, uint32_t image);
+/* It wants a file, and an opener was asked: one may come. */
+bool gpc_images_awaits_file(struct gpc_images *images, uint32_t image);
 /* Offers an open descriptor of a regular file (taken in every case). Accepted
  * when its identity equals the key: the build-id where the key has one, else
  * device and inode (st_dev of overlayfs and btrfs differs from the mapping's:
@@ -98,7 +110,8 @@ void gpc_images_give_up(struct gpc_images *images, uint32_t image);
 gpc_status gpc_images_symbol(struct gpc_images *images, uint32_t image, uint64_t file_offset,
 			     struct gpc_symbol *ret);
 
-/* Source lines of a file offset. Cheapest in the order of offsets. */
+/* Source lines of a file offset. Cheapest in the order of offsets. Work between two
+ * gpc_images_trim is bounded, for each file and for all; beyond there are none. */
 void gpc_images_lines(struct gpc_images *images, uint32_t image, uint64_t file_offset,
 		      struct gpc_line_list *ret);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the call frame information of a file to its table. */
 #include <elf.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 /* A browser has some 600,000 entries and 3 million places. */
 #define ENTRIES_MAX (1u << 20)
 #define PLACES_MAX  (4u << 20)
+#define WORK_MAX    (UINT64_C(1) << 27)  /* bytes of programs: a second or two */
 #define SCAN_MAX    (UINT64_C(64) << 20) /* of code that has no entries */
 #define SCAN_ALL    (UINT64_C(64) << 10) /* code that is looked through in any case */
 #define CHUNK       65536
@@ -31,6 +33,7 @@ struct build {
 	struct gpc_rules rules;
 	uint64_t done; /* up to here places are told */
 	uint64_t covered;
+	const atomic_bool *is_stopping;
 	bool no_memory;
 };
 
@@ -94,12 +97,17 @@ static bool add_place(struct build *b, uint64_t pc, uint16_t rule)
 	return !b->no_memory;
 }
 
+static bool is_over(const struct build *b)
+{
+	return b->rules.work > WORK_MAX || (b->is_stopping && atomic_load(b->is_stopping));
+}
+
 /* Where entries overlap the one that begins first holds. */
 static bool on_row(void *ctx, uint64_t pc, uint16_t rule)
 {
 	struct build *b = ctx;
 
-	return add_place(b, pc > b->done ? pc : b->done, rule);
+	return add_place(b, pc > b->done ? pc : b->done, rule) && !is_over(b);
 }
 
 static void run_entry(struct build *b, const struct entry *found)
@@ -122,7 +130,7 @@ static gpc_status run_entries(struct build *b, struct gpc_err *err)
 		return gpc_err_nomem(err);
 	if (b->entries.n)
 		qsort(b->entries.at, b->entries.n, sizeof *b->entries.at, by_start);
-	for (size_t i = 0; i < b->entries.n && !b->no_memory; i++)
+	for (size_t i = 0; i < b->entries.n && !b->no_memory && !is_over(b); i++)
 		run_entry(b, &b->entries.at[i]);
 	return b->no_memory ? gpc_err_nomem(err) : GPC_OK;
 }
@@ -199,17 +207,18 @@ static void scan_chunk(struct build *b, const uint8_t *bytes, size_t n, uint64_t
 	}
 }
 
-static void scan_segment(struct build *b, const struct gpc_elf_segment *s, uint64_t max,
+static void scan_segment(struct build *b, const struct gpc_elf_segment *s, uint64_t *left,
 			 unsigned *found)
 {
 	size_t overlap = b->arch->sigreturn_n - 1u;
 	autofree uint8_t *buf = malloc(CHUNK);
-	uint64_t n = s->filesz < max ? s->filesz : max;
+	uint64_t n = s->filesz < *left ? s->filesz : *left;
 
-	for (uint64_t at = 0; buf && at < n;) {
+	for (uint64_t at = 0; buf && at < n && !is_over(b);) {
 		size_t want = n - at < CHUNK ? (size_t)(n - at) : CHUNK;
 		size_t got = gpc_elf_read_array(&b->elf->source, s->offset + at, buf, 1, want);
 
+		*left -= got < *left ? got : *left;
 		scan_chunk(b, buf, got, s->vaddr + at, found);
 		if (got < want || got <= overlap)
 			return;
@@ -221,7 +230,7 @@ static void scan_segment(struct build *b, const struct gpc_elf_segment *s, uint6
  * (the vdso): a C library with entries tells by itself. */
 static void find_sigreturns(struct build *b)
 {
-	uint64_t code = 0;
+	uint64_t code = 0, left = SCAN_MAX;
 	unsigned found = 0;
 
 	for (size_t i = 0; i < b->elf->segments.n; i++) {
@@ -236,16 +245,17 @@ static void find_sigreturns(struct build *b)
 		const struct gpc_elf_segment *s = &b->elf->segments.at[i];
 
 		if (s->type == PT_LOAD && s->flags & PF_X)
-			scan_segment(b, s, SCAN_MAX, &found);
+			scan_segment(b, s, &left, &found);
 	}
 }
 
 /* --------------------------------------------------------------------------------- */
 
-gpc_status gpc_unwind_table_build(const struct gpc_elf *elf, struct gpc_unwind_table **ret,
-				  struct gpc_err *err)
+gpc_status gpc_unwind_table_build(const struct gpc_elf *elf, const atomic_bool *is_stopping,
+				  struct gpc_unwind_table **ret, struct gpc_err *err)
 {
 	autocall(build_deinit) struct build b = {.elf = elf,
+						 .is_stopping = is_stopping,
 						 .arch = gpc_unwind_arch_of(elf->machine)};
 
 	if (!b.arch || !elf->is64)

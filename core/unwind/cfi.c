@@ -12,7 +12,8 @@
 
 /* It is read again for each of its entries, of which there can be many; real ones have
  * some thirty bytes. */
-#define CIE_MAX 4096
+#define CIE_MAX  4096
+#define HEAD_MAX 256 /* of it: what comes before its program */
 
 uint64_t gpc_cfi_address(const struct gpc_cfi_section *s, struct gpc_cursor *c, uint8_t encoding)
 {
@@ -114,6 +115,7 @@ static bool read_augmentation(const struct gpc_cfi_section *s, struct gpc_cursor
 static bool read_cie(const struct gpc_cfi_section *s, uint64_t at, struct cie *ret)
 {
 	struct gpc_cursor c;
+	const uint8_t *end;
 	bool is_wide;
 	uint8_t version;
 	const char *text;
@@ -122,6 +124,9 @@ static bool read_cie(const struct gpc_cfi_section *s, uint64_t at, struct cie *r
 	*ret = (struct cie){0};
 	if (at >= s->n || !open_entry(s, (size_t)at, &c, &is_wide) || c.end - c.at > CIE_MAX)
 		return false;
+	end = c.end;
+	if (c.end - c.at > HEAD_MAX)
+		c.end = c.at + HEAD_MAX;
 	gpc_cursor_skip(&c, is_wide && !s->is_eh ? 8 : 4);
 	version = (uint8_t)gpc_cursor_fixed(&c, 1);
 	text = (const char *)c.at;
@@ -146,7 +151,7 @@ static bool read_cie(const struct gpc_cfi_section *s, uint64_t at, struct cie *r
 	if (*text == 'z' ? !read_augmentation(s, &c, text + 1, ret) : *text != '\0')
 		return false;
 	ret->e.first = c.at;
-	ret->e.first_n = (size_t)(c.end - c.at);
+	ret->e.first_n = (size_t)(end - c.at);
 	return !c.is_bad;
 }
 

@@ -34,9 +34,10 @@ struct gpc_cfi_entry {
 bool gpc_cfi_next(const struct gpc_cfi_section *s, size_t *at, struct gpc_cfi_entry *ret);
 
 /* Runs an entry's program, which gives a row after another in ascending order:
- * from pc on the rule holds (GPC_NO_RULE: not known). Work is linear in the
- * program's length. False: the program makes no sense from some place on; what
- * was told before holds. */
+ * from pc on the rule holds (GPC_NO_RULE: not known). Work is linear in the length
+ * of both programs, and counted in rules->work, of which a CIE's is run again for each
+ * of its entries. False: the program makes no sense from some place on; what was told
+ * before holds. */
 typedef bool gpc_cfi_row_fn(void *ctx, uint64_t pc, uint16_t rule);
 bool gpc_cfi_run(const struct gpc_unwind_arch *arch, const struct gpc_cfi_section *s,
 		 const struct gpc_cfi_entry *e, struct gpc_rules *rules, gpc_cfi_row_fn *row,

@@ -276,6 +276,7 @@ static bool one(struct run *r)
 static bool program(struct run *r, const uint8_t *ops, size_t n)
 {
 	r->c = (struct gpc_cursor){ops, ops + n, false};
+	r->rules->work += n;
 	while (r->c.at < r->c.end)
 		if (!one(r))
 			return false;

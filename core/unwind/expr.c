@@ -298,8 +298,10 @@ bool gpc_expr_run(const struct gpc_expr *e, const uint64_t *first, uint64_t *ret
 	if (first)
 		push(&m, *first);
 	while (m.c.at < m.c.end && !m.is_bad && !m.c.is_bad) {
-		if (++steps > STEPS_MAX)
+		if (++steps > STEPS_MAX || (e->left && !*e->left))
 			return false;
+		if (e->left)
+			--*e->left;
 		step(&m);
 	}
 	if (m.is_bad || m.c.is_bad || !m.n)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DWARF expressions in call frame information (DWARF 5, section 2.5). Work is
- * bounded: loops end after some hundred operations. */
+ * bounded: loops end after some hundred operations, and all of a walk together after
+ * some thousand. */
 #ifndef GPC_UNWIND_EXPR_H
 #define GPC_UNWIND_EXPR_H
 
@@ -16,6 +17,7 @@ struct gpc_expr {
 	const struct gpc_unwind_arch *arch;
 	const struct gpc_unwind_regs *regs; /* of the frame itself */
 	struct gpc_unwind_memory *mem;
+	uint32_t *left; /* operations, counted down; NULL: no more bound than each has */
 };
 
 /* first: on the stack at the beginning (the CFA of rules for registers); NULL:

@@ -57,7 +57,8 @@ uint16_t gpc_rules_add(struct gpc_rules *r, const struct gpc_rule *rule)
 		return GPC_NO_RULE;
 	n = WORDS(p.rule.n);
 	hash = gpc_hash(&p, 4 * n);
-	while (gpc_u64map_probe(&r->map, hash, &cursor, &number))
+	r->work += GPC_RULES_WORK;
+	for (; gpc_u64map_probe(&r->map, hash, &cursor, &number); r->work++)
 		if (is_equal(r, number, &p))
 			return (uint16_t)number;
 	if (r->starts.n >= GPC_RULES_MAX || !vec_reserve(&r->words, n) ||
@@ -69,21 +70,28 @@ uint16_t gpc_rules_add(struct gpc_rules *r, const struct gpc_rule *rule)
 	return (uint16_t)r->starts.n;
 }
 
+static bool is_expr(const struct gpc_rules *r, uint64_t at, const uint8_t *ops, size_t n)
+{
+	size_t len;
+	const uint8_t *have = gpc_rules_expr(r, (int32_t)at, &len);
+
+	return len == n && (!n || memcmp(have, ops, n) == 0);
+}
+
 int32_t gpc_rules_add_expr(struct gpc_rules *r, const uint8_t *ops, size_t n)
 {
-	size_t at = 0;
+	uint64_t hash, cursor = 0, known;
+	size_t at = r->exprs.n;
 
 	if (n > EXPR_MAX)
 		return -1;
-	/* There are few different ones: looking at all of them is cheap. */
-	while (at < r->exprs.n) {
-		size_t len = r->exprs.at[at] | (size_t)r->exprs.at[at + 1] << 8;
-
-		if (len == n && memcmp(r->exprs.at + at + 2, ops, n) == 0)
-			return (int32_t)at;
-		at += 2 + len;
-	}
-	if (r->exprs.n > EXPRS_MAX || !vec_reserve(&r->exprs, n + 2))
+	hash = gpc_hash(ops, n);
+	r->work += GPC_RULES_WORK;
+	for (; gpc_u64map_probe(&r->expr_map, hash, &cursor, &known); r->work++)
+		if (is_expr(r, known, ops, n))
+			return (int32_t)known;
+	if (r->exprs.n > EXPRS_MAX || !vec_reserve(&r->exprs, n + 2) ||
+	    !gpc_u64map_add(&r->expr_map, hash, at))
 		return -1;
 	r->exprs.at[at] = (uint8_t)n;
 	r->exprs.at[at + 1] = (uint8_t)(n >> 8);
@@ -107,6 +115,7 @@ const uint8_t *gpc_rules_expr(const struct gpc_rules *r, int32_t expr, size_t *n
 void gpc_rules_seal(struct gpc_rules *r)
 {
 	gpc_u64map_deinit(&r->map);
+	gpc_u64map_deinit(&r->expr_map);
 }
 
 size_t gpc_rules_bytes(const struct gpc_rules *r)
@@ -120,4 +129,5 @@ void gpc_rules_deinit(struct gpc_rules *r)
 	vec_deinit(&r->starts);
 	vec_deinit(&r->exprs);
 	gpc_u64map_deinit(&r->map);
+	gpc_u64map_deinit(&r->expr_map);
 }

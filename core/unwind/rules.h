@@ -66,11 +66,16 @@ static inline int32_t gpc_rule_value(uint32_t word)
 #define GPC_RULE_BYTES (sizeof(struct gpc_packed_rule) + 4 * GPC_UNWIND_REGS)
 
 struct gpc_rules {
-	vec(uint32_t) words;   /* of all rules */
-	vec(uint32_t) starts;  /* number - 1 -> where in words */
-	vec(uint8_t) exprs;    /* each: two bytes of length, then the operations */
-	struct gpc_u64map map; /* hash -> number; only while rules are added */
+	vec(uint32_t) words;        /* of all rules */
+	vec(uint32_t) starts;       /* number - 1 -> where in words */
+	vec(uint8_t) exprs;         /* each: two bytes of length, then the operations */
+	struct gpc_u64map map;      /* hash -> number; only while rules are added */
+	struct gpc_u64map expr_map; /* hash -> where in exprs; the same */
+	uint64_t work;              /* done while adding: see GPC_RULES_WORK */
 };
+
+/* What looking for a rule or an expression costs, in bytes of a program that is read. */
+#define GPC_RULES_WORK 8
 
 /* The rule's number, from 1; GPC_NO_RULE when it cannot be packed (an offset that
  * no real frame has, too many rules, no memory). */

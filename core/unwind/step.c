@@ -28,10 +28,14 @@ struct frame {
 
 static bool run_expr(const struct frame *f, int32_t expr, const uint64_t *first, uint64_t *ret)
 {
-	struct gpc_expr e = {.arch = f->v->arch, .regs = f->regs, .mem = &f->v->mem};
+	uint32_t left = GPC_UNWIND_OPERATIONS - f->v->operations;
+	struct gpc_expr e = {.arch = f->v->arch, .regs = f->regs, .mem = &f->v->mem, .left = &left};
+	bool is_known;
 
 	e.ops = gpc_rules_expr(f->rules, expr, &e.n);
-	return gpc_expr_run(&e, first, ret);
+	is_known = gpc_expr_run(&e, first, ret);
+	f->v->operations = GPC_UNWIND_OPERATIONS - left;
+	return is_known;
 }
 
 static bool find_cfa(struct frame *f)
@@ -126,6 +130,11 @@ static bool goes_up(const struct frame *f, const struct gpc_unwind_regs *next)
 	return to > from || (to == from && f->regs->is_exact && next->pc != f->regs->pc);
 }
 
+static bool is_beyond_measure(const struct gpc_unwind_view *v)
+{
+	return v->operations >= GPC_UNWIND_OPERATIONS || v->signals > GPC_UNWIND_SIGNALS;
+}
+
 static enum gpc_unwind_result lost(const struct gpc_unwind_view *v)
 {
 	return v->mem.was_short ? GPC_UNWIND_SHORT : GPC_UNWIND_LOST;
@@ -144,6 +153,9 @@ static enum gpc_unwind_result by_table(struct gpc_unwind_view *v, const struct g
 	if (!find_cfa(&f))
 		return lost(v);
 	restore(&f, &next, &ra);
+	v->signals += (rule->flags & GPC_RULE_SIGNAL) != 0;
+	if (is_beyond_measure(v))
+		return GPC_UNWIND_LOST;
 	result = return_address(&f, ra, &next, &next.pc);
 	if (result != GPC_UNWIND_UP)
 		return result == GPC_UNWIND_LOST ? lost(v) : result;
@@ -262,6 +274,7 @@ enum gpc_unwind_result gpc_unwind_walk(struct gpc_unwind_view *v,
 	enum gpc_unwind_result result = GPC_UNWIND_UP;
 	struct gpc_unwind_regs regs = *start;
 
+	v->signals = v->operations = 0;
 	for (*n = 0; *n < max && result == GPC_UNWIND_UP;) {
 		result = step(v, &regs, *n == 0, &frames[*n]);
 		if (frames[*n] == NO_PLACE)

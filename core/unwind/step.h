@@ -28,7 +28,12 @@ struct gpc_unwind_view {
 	/* NULL, or room for one number a frame: gpc_unwind_walk puts the stack pointer of
 	 * its caller there, 0 where it has none. */
 	uint64_t *sps;
+	/* Of the frames so far; gpc_unwind_walk begins anew. What goes beyond the bounds is
+	 * lost, as hostile tables only do. */
+	uint32_t signals, operations;
 };
+#define GPC_UNWIND_SIGNALS    8    /* frames that a signal interrupted */
+#define GPC_UNWIND_OPERATIONS 8192 /* of expressions */
 
 enum gpc_unwind_result {
 	GPC_UNWIND_UP,      /* regs are the caller's now */

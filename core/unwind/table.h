@@ -7,6 +7,7 @@
 #ifndef GPC_UNWIND_TABLE_H
 #define GPC_UNWIND_TABLE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -36,9 +37,11 @@ struct gpc_unwind_table {
 
 /* Builds it from .eh_frame and .debug_frame, and finds places that need none
  * (the code that signal handlers return to). A file without either gives a table
- * without rows. GPC_E_UNSUPPORTED: of an architecture that we do not know. */
-gpc_status gpc_unwind_table_build(const struct gpc_elf *elf, struct gpc_unwind_table **ret,
-				  struct gpc_err *err);
+ * without rows. Work is bounded: of a file beyond all measure the table ends early, as
+ * it does soon after *is_stopping (NULL: never) turned true. GPC_E_UNSUPPORTED: of an
+ * architecture that we do not know. */
+gpc_status gpc_unwind_table_build(const struct gpc_elf *elf, const atomic_bool *is_stopping,
+				  struct gpc_unwind_table **ret, struct gpc_err *err);
 void gpc_unwind_table_free(struct gpc_unwind_table *t); /* NULL is fine */
 
 /* Address as linked of a place in the file. */

@@ -128,21 +128,22 @@ static void want(struct gpc_unwind_tables *t, struct gpc_unwind_entry *e)
 
 /* ---- the thread ------------------------------------------------------------------- */
 
-static gpc_status build_from(const struct gpc_elf_source *source, struct gpc_unwind_table **ret,
-			     struct gpc_err *err)
+static gpc_status build_from(const struct gpc_unwind_tables *t, const struct gpc_elf_source *source,
+			     struct gpc_unwind_table **ret, struct gpc_err *err)
 {
 	struct gpc_elf elf;
 	gpc_status st;
 
 	gpc_try(gpc_elf_init(&elf, source, err));
-	st = gpc_unwind_table_build(&elf, ret, err);
+	st = gpc_unwind_table_build(&elf, &t->is_stopping, ret, err);
 	gpc_elf_deinit(&elf);
 	return st;
 }
 
 /* The vdso ends with its section headers; the kernel made it, so what they say is
  * true. */
-static gpc_status build_vdso(struct gpc_unwind_table **ret, struct gpc_err *err)
+static gpc_status build_vdso(const struct gpc_unwind_tables *t, struct gpc_unwind_table **ret,
+			     struct gpc_err *err)
 {
 	const ElfW(Ehdr) *h = (const void *)getauxval(AT_SYSINFO_EHDR);
 	struct gpc_elf_source source;
@@ -150,7 +151,7 @@ static gpc_status build_vdso(struct gpc_unwind_table **ret, struct gpc_err *err)
 	if (!h)
 		return gpc_err_set(err, GPC_E_UNSUPPORTED, "the kernel gave us no vdso");
 	source = gpc_elf_source_memory(h, h->e_shoff + (size_t)h->e_shnum * h->e_shentsize);
-	return build_from(&source, ret, err);
+	return build_from(t, &source, ret, err);
 }
 
 static gpc_status build(struct gpc_unwind_tables *t, uint32_t image, struct gpc_unwind_table **ret,
@@ -160,10 +161,10 @@ static gpc_status build(struct gpc_unwind_tables *t, uint32_t image, struct gpc_
 	autoclose int fd = -1;
 
 	if (image == GPC_UNWIND_VDSO)
-		return build_vdso(ret, err);
+		return build_vdso(t, ret, err);
 	gpc_try(gpc_images_file(t->images, image, &fd, err));
 	gpc_try(gpc_elf_source_fd(fd, &source, err));
-	return build_from(&source, ret, err);
+	return build_from(t, &source, ret, err);
 }
 
 /* Locked. */
@@ -213,7 +214,7 @@ void gpc_unwind_enter(struct gpc_unwind_tables *t, struct gpc_unwind_entry *e,
 /* Its file was not open; it may still be. */
 static bool put_off(struct gpc_unwind_tables *t, struct gpc_unwind_entry *e)
 {
-	return e->tries++ < TRIES_MAX && gpc_images_wants_file(t->images, e->image) &&
+	return e->tries++ < TRIES_MAX && gpc_images_awaits_file(t->images, e->image) &&
 	       vec_push(&t->later, e->image);
 }
 

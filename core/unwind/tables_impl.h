@@ -6,6 +6,7 @@
 #define GPC_UNWIND_TABLES_IMPL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/map.h"
 #include "base/vec.h"
@@ -44,7 +45,7 @@ struct gpc_unwind_tables {
 	bool is_running;
 	pthread_mutex_t lock; /* covers what follows */
 	pthread_cond_t work;
-	bool is_stopping;
+	atomic_bool is_stopping; /* a build looks at it without the lock */
 	vec(struct gpc_unwind_entry *) all;
 	struct gpc_u64map by_image; /* -> place in all */
 	vec(uint32_t) queue;        /* from head on */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The Java collector: which JVMs, and the answers at samples. */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -26,7 +27,6 @@ struct java {
 	const struct gpc_host *host;
 	const struct options *options;
 	const struct gpc_pull_api *pull;
-	struct gpc_step_api step;
 	struct java_watch watch;
 };
 
@@ -36,8 +36,10 @@ struct jvm {
 	struct java_reports reports;
 	uint32_t tries;
 	bool has_layout;
-	bool is_ready; /* its code is claimed */
-	bool is_told;  /* the core knows what it is */
+	/* Its code is claimed. What a sample needs of vm is complete then and does not change;
+	 * before, the process is pulled already, but nothing of vm may be read. */
+	atomic_bool is_ready;
+	bool is_told; /* the core knows what it is */
 };
 
 static gpc_status java_create(const struct gpc_host *h, const void *options, void **self)
@@ -280,6 +282,8 @@ static gpc_status java_step(void *self, void *tctx, const struct gpc_pull_sample
 	struct walk w;
 
 	(void)self;
+	if (!vm->is_ready)
+		return GPC_E_BUSY;
 	gpc_java_walk_init(&w, &vm->vm, s, state, out);
 	return gpc_java_walk(&w);
 }
@@ -287,10 +291,14 @@ static gpc_status java_step(void *self, void *tctx, const struct gpc_pull_sample
 static gpc_status java_begin(void *self, void *tctx, const struct gpc_pull_sample *s,
 			     struct gpc_step_state *state)
 {
-	struct vm *vm = &((struct jvm *)tctx)->vm;
-	uint64_t thread = gpc_java_thread_of(&vm->threads, &vm->mem, &vm->layout, s->ns_tid);
+	struct jvm *jvm = tctx;
+	struct vm *vm = &jvm->vm;
+	uint64_t thread;
 
 	(void)self;
+	if (!jvm->is_ready)
+		return GPC_E_BUSY;
+	thread = gpc_java_thread_of(&vm->threads, &vm->mem, &vm->layout, s->ns_tid);
 	gpc_java_go_on(vm, gpc_java_thread_anchor(&vm->mem, &vm->layout, thread), state);
 	return GPC_OK;
 }
@@ -314,16 +322,14 @@ static gpc_status java_finish(void *self, void *tctx, const struct gpc_pull_samp
 
 static const void *java_extension(void *self, const char *id)
 {
-	struct java *j = self;
+	static const struct gpc_step_api step = {.struct_size = sizeof step,
+						 .stack_bytes = STACK_BYTES,
+						 .step = java_step,
+						 .begin = java_begin,
+						 .finish = java_finish};
 
-	if (strcmp(id, "gpc.step/1") != 0)
-		return NULL;
-	j->step = (struct gpc_step_api){.struct_size = sizeof j->step,
-					.stack_bytes = STACK_BYTES,
-					.step = java_step,
-					.begin = java_begin,
-					.finish = java_finish};
-	return &j->step;
+	(void)self;
+	return strcmp(id, "gpc.step/1") == 0 ? &step : NULL;
 }
 
 static const char *const needs[] = {"CAP_SYS_PTRACE", NULL};

@@ -8,6 +8,7 @@
 #define NEW_MAX    256                /* threads whose number is read in one look */
 #define LIST_CHUNK 512
 #define ANCHOR_MAX 64 /* bytes of a JavaFrameAnchor */
+#define LIST_MAX   16384 /* entries looked at in one look */
 
 bool gpc_java_threads_init(struct java_threads *t)
 {
@@ -54,9 +55,11 @@ static bool take_thread(struct java_threads *t, const struct jmem *m, const stru
 
 	if (*fresh >= NEW_MAX)
 		return false;
-	if (!gpc_java_is_pointer(thread) || !read_tid(m, l, thread, &tid))
+	if (!gpc_java_is_pointer(thread))
 		return true;
-	(*fresh)++;
+	(*fresh)++; /* also of what is no thread: reading it costs the same */
+	if (!read_tid(m, l, thread, &tid))
+		return true;
 	if (t->n >= GPC_JAVA_THREADS_MAX) { /* those of threads that ended are in the way */
 		memset(t->at, 0, SLOTS * sizeof *t->at);
 		t->n = 0;
@@ -72,7 +75,7 @@ static bool take_thread(struct java_threads *t, const struct jmem *m, const stru
 static void scan_list(struct java_threads *t, const struct jmem *m, const struct layout *l)
 {
 	uint64_t list, threads, chunk[LIST_CHUNK];
-	uint32_t n, fresh = 0;
+	uint32_t n, end, fresh = 0;
 
 	if (!gpc_java_read_u64(m, l->at[S_THREADS_LIST], &list) ||
 	    !gpc_java_read_u32(m, list + (uint32_t)l->field[F_LIST_LENGTH], &n) ||
@@ -80,7 +83,8 @@ static void scan_list(struct java_threads *t, const struct jmem *m, const struct
 		return;
 	n = t->left && t->left < n ? t->left : n;
 	t->left = 0;
-	while (n && n <= 1u << 20) {
+	end = n > LIST_MAX ? n - LIST_MAX : 0;
+	while (n > end && n <= 1u << 20) {
 		uint32_t part = n < LIST_CHUNK ? n : LIST_CHUNK;
 
 		n -= part;
@@ -94,6 +98,7 @@ static void scan_list(struct java_threads *t, const struct jmem *m, const struct
 			part--;
 		}
 	}
+	t->left = n;
 }
 
 static void scan_chain(struct java_threads *t, const struct jmem *m, const struct layout *l)

@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (gpc_elf_init(&elf, &source, NULL) < 0)
 		return 0;
-	if (gpc_unwind_table_build(&elf, &t, NULL) == GPC_OK)
+	if (gpc_unwind_table_build(&elf, NULL, &t, NULL) == GPC_OK)
 		look(t);
 	gpc_unwind_table_free(t);
 	gpc_elf_deinit(&elf);

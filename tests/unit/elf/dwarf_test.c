@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "elf/dwarf.h"
 
+#include <elf.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -207,6 +208,95 @@ static void survives_damage(void **state)
 	assert_true(gpc_now_ns() - begin < 60 * GPC_SECOND_NS);
 }
 
+#define HOSTILE_ATTRIBUTES 500000
+#define HOSTILE_ENTRIES    1000
+
+struct bytes {
+	uint8_t *at;
+	size_t n;
+};
+
+static size_t put(struct bytes *b, const void *bytes, size_t n)
+{
+	memcpy(b->at + b->n, bytes, n);
+	b->n += n;
+	return b->n - n;
+}
+
+static Elf64_Shdr section(uint32_t name, size_t offset, size_t n)
+{
+	return (Elf64_Shdr){.sh_name = name,
+			    .sh_type = SHT_PROGBITS,
+			    .sh_offset = offset,
+			    .sh_size = n};
+}
+
+/* A unit of many entries that have one byte and very many attributes, all without a
+ * byte of their own. */
+static void make_hostile(struct bytes *b)
+{
+	static const char names[] = "\0.debug_abbrev\0.debug_info\0.shstrtab";
+	static const uint8_t root_kind[] = {1, 0x11, 1, 0x11, 0x01, 0x12, 0x06, 0, 0, 2, 0x34, 0};
+	static const uint8_t flag[] = {0x3f, 0x19}, none[3] = {0};
+	uint8_t root[24] = {[4] = 4, [10] = 8, [11] = 1, [13] = 0x10, [21] = 0x10};
+	uint32_t length = sizeof root - 4 + HOSTILE_ENTRIES + 1;
+	Elf64_Shdr sections[4] = {0};
+	Elf64_Ehdr head = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+			   .e_type = ET_DYN,
+			   .e_machine = EM_X86_64,
+			   .e_version = EV_CURRENT,
+			   .e_ehsize = sizeof head,
+			   .e_shentsize = sizeof(Elf64_Shdr),
+			   .e_shnum = 4,
+			   .e_shstrndx = 3};
+	size_t at;
+
+	memcpy(root, &length, sizeof length);
+	put(b, &head, sizeof head);
+	at = put(b, root_kind, sizeof root_kind);
+	for (int i = 0; i < HOSTILE_ATTRIBUTES; i++)
+		put(b, flag, sizeof flag);
+	put(b, none, sizeof none);
+	sections[1] = section(1, at, b->n - at);
+	at = put(b, root, sizeof root);
+	memset(b->at + b->n, 2, HOSTILE_ENTRIES);
+	b->n += HOSTILE_ENTRIES;
+	put(b, none, 1);
+	sections[2] = section(15, at, b->n - at);
+	at = put(b, names, sizeof names);
+	sections[3] = section(27, at, sizeof names);
+	b->n = (b->n + 7) & ~(size_t)7;
+	head.e_shoff = put(b, sections, sizeof sections);
+	memcpy(b->at, &head, sizeof head);
+}
+
+/* What an entry costs is counted, not that it is one. */
+static void counts_its_work(void **state)
+{
+	struct bytes b = {calloc(1, 4 * HOSTILE_ATTRIBUTES), 0};
+	struct gpc_dwarf_place p[GPC_DWARF_DEPTH];
+	struct gpc_elf_source source;
+	struct gpc_dwarf *d;
+	struct gpc_elf elf;
+
+	(void)state;
+	assert_non_null(b.at);
+	make_hostile(&b);
+	source = gpc_elf_source_memory(b.at, b.n);
+	assert_int_equal(gpc_elf_init(&elf, &source, NULL), GPC_OK);
+	assert_int_equal(gpc_dwarf_open(&elf, &d, NULL), GPC_OK);
+	assert_int_equal(gpc_dwarf_find(d, 0, p), 0);
+	assert_false(gpc_dwarf_is_tired(d));
+	assert_int_equal(gpc_dwarf_find(d, 0x1008, p), 0);
+	assert_true(gpc_dwarf_is_tired(d));
+	assert_true(gpc_dwarf_spent(d) < INT64_C(1) << 28);
+	gpc_dwarf_rest(d);
+	assert_false(gpc_dwarf_is_tired(d));
+	gpc_dwarf_free(d);
+	gpc_elf_deinit(&elf);
+	free(b.at);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -215,6 +305,7 @@ int main(void)
 		cmocka_unit_test(takes_a_shared_file),
 		cmocka_unit_test(knows_nothing_elsewhere),
 		cmocka_unit_test(survives_damage),
+		cmocka_unit_test(counts_its_work),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,6 +96,29 @@ static void knows_all_layouts(void **state)
 	}
 }
 
+static void counts_its_work(void **state)
+{
+	struct gpc_dwarf_place places[GPC_DWARF_DEPTH];
+	struct gpc_gofunc function;
+	int64_t work = 100;
+	struct fixture f;
+	size_t n;
+
+	(void)state;
+	make(&f, 20, true, ".gopclntab");
+	assert_true(load(&f));
+	assert_true(gpc_gopclntab_function(&f.t, &f.elf.source, GO_TEXT, &function));
+	assert_null(function.work);
+	function.work = &work;
+	n = gpc_gopclntab_lines(&f.t, &f.elf.source, &function, GO_TEXT, places);
+	assert_int_equal(n, 1);
+	gpc_dwarf_places_deinit(places, n);
+	assert_true(work < 100 && work > 0);
+	work = 0;
+	assert_int_equal(gpc_gopclntab_lines(&f.t, &f.elf.source, &function, GO_TEXT, places), 0);
+	drop(&f);
+}
+
 static void finds_the_table_without_its_section(void **state)
 {
 	(void)state;
@@ -198,6 +221,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(knows_all_layouts),
+		cmocka_unit_test(counts_its_work),
 		cmocka_unit_test(finds_the_table_without_its_section),
 		cmocka_unit_test(finds_the_code_by_its_section),
 		cmocka_unit_test(finds_the_code_by_the_module),

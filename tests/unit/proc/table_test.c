@@ -103,11 +103,13 @@ static void test_fork_shares_until_a_side_changes(void **state)
 	write_file(w, 50, "maps", MAPS);
 	parent = sampled(w, 50);
 	gpc_table_space(w->table, parent);
+	parent->has_jit = true;
 	gpc_table_fork(w->table, 51, 50);
 	child = sampled(w, 51);
 	assert_string_equal(child->comm, "parent");
 	assert_int_equal(child->ppid, 50);
 	assert_ptr_equal(gpc_table_space(w->table, child), parent->space);
+	assert_false(child->has_jit); /* it has a perf map of its own */
 	map(w, 51, 0x9000000, 8, "/lib/child.so");
 	assert_null(gpc_space_find(parent->space, 0x9000000));
 	assert_non_null(gpc_space_find(child->space, 0x9000000));

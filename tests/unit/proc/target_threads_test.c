@@ -248,6 +248,48 @@ static void test_neither_library(void **state)
 #test " (" #set_up ")", test, set_up, end, NULL \
 	}
 
+static int64_t read_zeros(void *ctx, uint64_t target, uint64_t addr, void *buf, uint64_t len)
+{
+	(void)target;
+	(void)addr;
+	++*(uint64_t *)ctx;
+	memset(buf, 0, len);
+	return (int64_t)len;
+}
+
+/* Behind musl's data lie terabytes that were reserved and never touched. */
+static void test_reserved_behind_musl(void **state)
+{
+	const struct gpc_map maps[] = {
+		{.start = 0x7f0000000000,
+		 .end = 0x7f0000002000,
+		 .prot = GPC_MAP_READ | GPC_MAP_WRITE,
+		 .path = "/lib/ld-musl-x86_64.so.1"},
+		{.start = 0x7f0000002000,
+		 .end = 0x7ff000000000,
+		 .prot = GPC_MAP_READ | GPC_MAP_WRITE,
+		 .path = ""},
+	};
+	const struct gpc_target t = {.struct_size = sizeof t,
+				     .machine = 62,
+				     .id = 1,
+				     .pid = 1,
+				     .ns_pid = 1,
+				     .maps = maps,
+				     .n_maps = 2,
+				     .map_stride = sizeof *maps};
+	uint64_t reads = 0;
+	struct gpc_mem_replay replay = {&reads, read_zeros};
+	struct gpc_target_threads *th;
+	struct gpc_mem *mem;
+
+	(void)state;
+	assert_int_equal(gpc_mem_new(4, &replay, &mem, NULL), GPC_OK);
+	assert_int_equal(gpc_target_threads_open(&t, mem, &th, NULL), GPC_E_UNSUPPORTED);
+	assert_in_range(reads, 1, 40000); /* of 4 KB */
+	gpc_mem_free(mem);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -260,6 +302,7 @@ int main(void)
 		WITH(test_what_is_not_there, begin_glibc),
 		WITH(test_pointers, begin_fixed),
 		WITH(test_variable_of_the_executable, begin_fixed),
+		cmocka_unit_test(test_reserved_behind_musl),
 		WITH(test_pointers, begin_musl),
 		WITH(test_variable_of_the_executable, begin_musl),
 		WITH(test_module_beyond_a_threads_list, begin_musl),

@@ -121,6 +121,58 @@ static void many_names_stay_lean(void **state)
 	gpc_names_put(names);
 }
 
+/* New frames, as a process that makes functions all the time gives them. Returns how many
+ * had their names. */
+static int add_named(struct gpc_names *names, int from, int n, bool is_collected)
+{
+	char text[1100];
+	int named = 0;
+
+	memset(text, 'x', sizeof text);
+	for (int i = from; i < from + n; i++) {
+		struct gpc_frame_entry e = {0};
+		struct gpc_frame_text got;
+		gpc_frame f;
+
+		snprintf(text, sizeof text, "%01000d", i);
+		e.function = is_collected ? gpc_names_collected_str(names, text, 1000)
+					  : gpc_names_str(names, text, 1000);
+		f = is_collected ? gpc_names_collected_frame(names, &e)
+				 : gpc_names_frame(names, &e);
+		assert_true(gpc_names_frame_text(names, f, &got));
+		if (strcmp(got.function, text) == 0)
+			named++;
+		else
+			assert_string_equal(got.function, GPC_NAMES_OVER);
+	}
+	return named;
+}
+
+static void a_limit_holds_within_a_window(void **state)
+{
+	struct gpc_names *names = gpc_names_new(1);
+	struct gpc_frame_entry e = {0}, again;
+	gpc_frame f;
+	int n;
+
+	(void)state;
+	assert_int_equal(gpc_names_limit(names, 4 << 20), GPC_OK);
+	e.function = str(names, "before");
+	f = gpc_names_frame(names, &e);
+	n = add_named(names, 0, 10000, true);
+	assert_true(n > 1000 && n < 2200);
+	assert_int_equal(gpc_names_refused(names), 10000 - n);
+	/* The core's own names still have room. */
+	n = add_named(names, 20000, 10000, false);
+	assert_true(n > 1000 && n < 2200);
+	assert_true(gpc_names_bytes(names) < 5 << 20);
+	/* What was there before is there. */
+	again = e;
+	assert_int_equal(str(names, "before"), e.function);
+	assert_true(gpc_names_collected_frame(names, &again) == f);
+	gpc_names_put(names);
+}
+
 static void *intern_many(void *arg)
 {
 	struct gpc_names *names = arg;
@@ -169,6 +221,7 @@ int main(void)
 		cmocka_unit_test(frames_are_told_apart_by_every_member),
 		cmocka_unit_test(unknown_frames_are_refused),
 		cmocka_unit_test(many_names_stay_lean),
+		cmocka_unit_test(a_limit_holds_within_a_window),
 		cmocka_unit_test(threads_agree),
 	};
 

@@ -3,8 +3,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -23,7 +25,19 @@ struct world {
 	struct gpc_table *table;
 	struct gpc_process *process;
 	struct gpc_folded out;
+	uint32_t asked, n_asked; /* for the file of that image; so often */
 };
+
+static void on_file(void *ctx, uint32_t image, const struct gpc_process *p,
+		    const struct gpc_area *area)
+{
+	struct world *w = ctx;
+
+	assert_int_equal(p->pid, 50);
+	assert_int_equal(area->image, image);
+	w->asked = image;
+	w->n_asked++;
+}
 
 static void map(struct world *w, uint64_t start, uint64_t inode, const char *path)
 {
@@ -40,8 +54,8 @@ static void map(struct world *w, uint64_t start, uint64_t inode, const char *pat
 static int set_up(void **state)
 {
 	struct world *w = calloc(1, sizeof *w);
-	struct gpc_images_limits limits = {1 << 20, 16};
-	struct gpc_table_needs needs = {0};
+	struct gpc_images_limits limits = {1 << 20, 0};
+	struct gpc_table_needs needs = {.ctx = w, .file = on_file};
 
 	assert_int_equal(gpc_images_new(&limits, NULL, &w->images, NULL), GPC_OK);
 	assert_int_equal(gpc_table_new("/proc/self/task", w->images, &needs, NULL, &w->table, NULL),
@@ -265,6 +279,34 @@ static void test_kinds_are_apart(void **state)
 	assert_int_not_equal(GPC_FRAME_TAG & GPC_RAW_KIND, GPC_RAW_KERNEL);
 }
 
+/* Its file was refused while it was mapped: who runs its code asks again, once a window. */
+static void test_file_that_was_refused(void **state)
+{
+	static const uint64_t chain[] = {USER, 0x400010, 0x400020};
+	struct gpc_image_key key = {0};
+	struct world *w = *state;
+	uint32_t image;
+	struct stat st;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	assert_int_equal(fstat(fd, &st), 0);
+	key.inode = st.st_ino;
+	map(w, 0x400000, st.st_ino, "/bin/x");
+	image = gpc_images_add(w->images, &key, "/bin/x");
+	assert_int_equal(w->asked, image);
+	w->n_asked = 0;
+	assert_false(gpc_images_offer(w->images, image, fd)); /* none may be open */
+	for (uint32_t window = 1; window < 4; window++) {
+		fold(w, chain[1], chain, 3);
+		fold(w, chain[1], chain, 3);
+		assert_int_equal(w->n_asked, window - 1);
+		fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+		gpc_images_offer(w->images, image, fd);
+		gpc_images_trim(w->images, NULL, NULL);
+		gpc_images_add(w->images, &key, "/bin/x");
+	}
+}
+
 #define world_test(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
 
 int main(void)
@@ -280,6 +322,7 @@ int main(void)
 		world_test(test_no_chain),
 		world_test(test_markers_only_between),
 		world_test(test_longest_chain),
+		world_test(test_file_that_was_refused),
 		cmocka_unit_test(test_limits_of_raw_frames),
 		cmocka_unit_test(test_kinds_are_apart),
 	};

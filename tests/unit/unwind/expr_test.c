@@ -33,7 +33,7 @@ static void build(struct world *w)
 
 static bool run(struct world *w, const uint8_t *ops, size_t n, const uint64_t *first, uint64_t *ret)
 {
-	struct gpc_expr e = {ops, n, &gpc_unwind_x86_64, &w->regs, &w->mem};
+	struct gpc_expr e = {ops, n, &gpc_unwind_x86_64, &w->regs, &w->mem, NULL};
 
 	return gpc_expr_run(&e, first, ret);
 }

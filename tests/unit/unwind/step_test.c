@@ -218,7 +218,8 @@ static void no_progress(void **state)
 	end(&w);
 }
 
-/* A signal's frame can be anywhere, so a hostile stack can go round in it: max ends it. */
+/* A signal's frame can be anywhere, so a hostile stack can go round in it: their number
+ * ends it, and it is no root. */
 static void signals_in_a_circle(void **state)
 {
 	struct world w;
@@ -234,9 +235,39 @@ static void signals_in_a_circle(void **state)
 	set(&w, 7, STACK);
 	w.stack[0] = w.regs.pc = TABLE + 8;
 	w.stack[1] = STACK;
-	assert_int_equal(walk(&w), GPC_UNWIND_UP);
-	assert_int_equal(w.n, MAX);
-	assert_int_equal(w.frames[MAX - 1], TABLE + 8); /* not moved: nobody called */
+	assert_int_equal(walk(&w), GPC_UNWIND_LOST);
+	assert_int_equal(w.n, GPC_UNWIND_SIGNALS + 1);
+	assert_int_equal(w.frames[GPC_UNWIND_SIGNALS], TABLE + 8); /* not moved: nobody called */
+	end(&w);
+}
+
+/* Each of so many frames has an expression of some hundred operations: all together are
+ * too many. */
+static void expressions_without_measure(void **state)
+{
+	uint8_t ops[250];
+	struct world w;
+	struct gpc_rule rule = {.cfa_is_expr = true, .ra = 16};
+	(void)state;
+
+	begin(&w, &gpc_unwind_x86_64);
+	memset(ops, 0x96, sizeof ops); /* nothing, and then rsp + 8 */
+	ops[248] = 0x77;
+	ops[249] = 8;
+	rule.cfa = gpc_rules_add_expr(&w.rules, ops, sizeof ops);
+	rule.reg[16].kind = GPC_RULE_AT;
+	rule.reg[16].value = -8;
+	add(&w, TABLE, &rule);
+	finish(&w);
+	set(&w, 7, STACK);
+	for (unsigned i = 0; i < WORDS; i++)
+		w.stack[i] = TABLE + 8;
+	w.regs.pc = TABLE + 8;
+	assert_int_equal(walk(&w), GPC_UNWIND_LOST);
+	assert_int_equal(w.n, GPC_UNWIND_OPERATIONS / 249 + 1);
+	/* Each walk has its own. */
+	assert_int_equal(walk(&w), GPC_UNWIND_LOST);
+	assert_int_equal(w.n, GPC_UNWIND_OPERATIONS / 249 + 1);
 	end(&w);
 }
 
@@ -339,7 +370,7 @@ int main(void)
 		cmocka_unit_test(copy_too_short),  cmocka_unit_test(frame_pointers),
 		cmocka_unit_test(no_progress),     cmocka_unit_test(signals_in_a_circle),
 		cmocka_unit_test(coroutine_entry), cmocka_unit_test(first_frame_of_a_program),
-		cmocka_unit_test(arm64),
+		cmocka_unit_test(arm64),           cmocka_unit_test(expressions_without_measure),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/cleanup.h"
 #include "frame.h"
 #include "unwind/table.h"
 
@@ -115,7 +116,7 @@ static struct gpc_unwind_table *build(const struct image *im)
 	struct gpc_elf elf;
 
 	assert_int_equal(gpc_elf_init(&elf, &source, NULL), GPC_OK);
-	assert_int_equal(gpc_unwind_table_build(&elf, &t, NULL), GPC_OK);
+	assert_int_equal(gpc_unwind_table_build(&elf, NULL, &t, NULL), GPC_OK);
 	gpc_elf_deinit(&elf);
 	return t;
 }
@@ -315,16 +316,92 @@ static void other_machines(void **state)
 	im.bytes[offsetof(Elf64_Ehdr, e_machine)] = EM_386;
 	source = gpc_elf_source_memory(im.bytes, im.n);
 	assert_int_equal(gpc_elf_init(&elf, &source, NULL), GPC_OK);
-	assert_int_equal(gpc_unwind_table_build(&elf, &t, NULL), GPC_E_UNSUPPORTED);
+	assert_int_equal(gpc_unwind_table_build(&elf, NULL, &t, NULL), GPC_E_UNSUPPORTED);
 	gpc_elf_deinit(&elf);
+}
+
+/* Very many entries of one CIE with a long program, which is run for each of them. The
+ * table ends early, and not where it could not be told why. */
+#define HOSTILE_ENTRIES 60000
+#define HOSTILE_ENTRY   28
+
+static void entries_without_measure(void **state)
+{
+	static const uint8_t expr[3] = {0x16, 0xfa, 1}; /* val_expression of rax: 250 bytes */
+	size_t n = 0x2000 + (size_t)HOSTILE_ENTRIES * HOSTILE_ENTRY + 8;
+	autofree uint8_t *bytes = calloc(1, n);
+	const atomic_bool is_stopping = true;
+	struct gpc_unwind_table *t = NULL;
+	struct gpc_elf_source source;
+	static struct image im;
+	struct frame f = {0};
+	struct gpc_elf elf;
+	uint8_t *at;
+	(void)state;
+
+	assert_non_null(bytes);
+	put_cie(&f, "zR", 0);
+	for (int i = 0; i < 15; i++) {
+		put(&f, expr, 1);
+		put8(&f, 0);
+		put(&f, expr + 1, 2);
+		memset(f.bytes + f.n, 0x96, 250);
+		f.n += 250;
+	}
+	close_entry(&f);
+	make(&im, &f);
+	put_segment(&im, 0, PT_LOAD, 0, n);
+	memcpy(bytes, im.bytes, 0x2000);
+	at = bytes + 0x300 + f.n;
+	for (uint64_t i = 0; i < HOSTILE_ENTRIES; i++, at += HOSTILE_ENTRY) {
+		uint32_t head[2] = {HOSTILE_ENTRY - 4, (uint32_t)(at + 4 - bytes - 0x300)};
+		uint64_t where[2] = {CODE + 0x10000 + i * 16, 16};
+
+		memcpy(at, head, sizeof head);
+		memcpy(at + sizeof head, where, sizeof where);
+	}
+	source = gpc_elf_source_memory(bytes, n);
+	assert_int_equal(gpc_elf_init(&elf, &source, NULL), GPC_OK);
+	assert_int_equal(gpc_unwind_table_build(&elf, NULL, &t, NULL), GPC_OK);
+	assert_int_equal(cfa_at(t, CODE + 0x10000), 8);
+	assert_int_equal(cfa_at(t, CODE + 0x10000 + 1000 * 16), 8);
+	assert_int_equal(cfa_at(t, CODE + 0x10000 + (HOSTILE_ENTRIES - 1) * 16), 0);
+	gpc_unwind_table_free(t);
+	assert_int_equal(gpc_unwind_table_build(&elf, &is_stopping, &t, NULL), GPC_OK);
+	assert_null(gpc_unwind_table_find(t, CODE + 0x10000));
+	gpc_unwind_table_free(t);
+	gpc_elf_deinit(&elf);
+}
+
+/* Equal expressions are one, wherever in the pool. */
+static void expressions_by_hash(void **state)
+{
+	struct gpc_rules r = {0};
+	uint8_t ops[2] = {0x96, 0};
+	int32_t first, last = 0;
+	size_t n;
+	(void)state;
+
+	first = gpc_rules_add_expr(&r, ops, 0);
+	for (int i = 0; i < 256; i++) {
+		ops[1] = (uint8_t)i;
+		last = gpc_rules_add_expr(&r, ops, 2);
+		assert_true(last > first);
+	}
+	assert_int_equal(gpc_rules_add_expr(&r, ops, 2), last);
+	assert_int_equal(gpc_rules_add_expr(&r, ops, 0), first);
+	assert_memory_equal(gpc_rules_expr(&r, last, &n), ops, 2);
+	assert_int_equal(n, 2);
+	gpc_rules_deinit(&r);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(like_an_array),  cmocka_unit_test(by_header_overlapping),
-		cmocka_unit_test(sigreturn),      cmocka_unit_test(without_entries),
-		cmocka_unit_test(other_machines), cmocka_unit_test(debug_frames),
+		cmocka_unit_test(like_an_array),       cmocka_unit_test(by_header_overlapping),
+		cmocka_unit_test(sigreturn),           cmocka_unit_test(without_entries),
+		cmocka_unit_test(other_machines),      cmocka_unit_test(debug_frames),
+		cmocka_unit_test(expressions_by_hash), cmocka_unit_test(entries_without_measure),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,7 +61,7 @@ static struct gpc_unwind_table *table_of(const char *path)
 		assert_int_equal(gpc_elf_source_fd(fd, &source, NULL), GPC_OK);
 	}
 	assert_int_equal(gpc_elf_init(&elf, &source, NULL), GPC_OK);
-	assert_int_equal(gpc_unwind_table_build(&elf, &t, NULL), GPC_OK);
+	assert_int_equal(gpc_unwind_table_build(&elf, NULL, &t, NULL), GPC_OK);
 	gpc_elf_deinit(&elf);
 	if (fd >= 0)
 		close(fd);
