@@ -501,6 +501,7 @@ static gpc_status make_ground(struct gpc_core *core, struct gpc_err *err)
 	core->services.stack_bytes = STACK_BYTES;
 	core->services.record_bytes = core->session.max_bytes;
 	core->services.wants_threads = core->wants & GPC_WANT_THREADS;
+	core->services.no_realtime = core->opts.reader_priority != GPC_PRIORITY_REALTIME;
 	gpc_try(make_sampler(core, err));
 	gpc_core_init_pull_services(core);
 	return GPC_OK;

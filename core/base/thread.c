@@ -2,6 +2,7 @@
 #include "base/thread.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 
 #define STACK_BYTES (512 * 1024)
@@ -44,6 +45,28 @@ bool gpc_thread_run(size_t stack, void *(*fn)(void *), void *arg)
 	pthread_setname_np(thread, "gpc-names");
 	pthread_join(thread, NULL);
 	return true;
+}
+
+bool gpc_thread_realtime(void)
+{
+	struct sched_param fifo = {.sched_priority = 1};
+
+	return sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &fifo) == 0;
+}
+
+bool gpc_thread_pin(uint32_t cpu)
+{
+	cpu_set_t *set = CPU_ALLOC(cpu + 1);
+	size_t size = CPU_ALLOC_SIZE(cpu + 1);
+	bool is_pinned;
+
+	if (!set)
+		return false;
+	CPU_ZERO_S(size, set);
+	CPU_SET_S(cpu, size, set);
+	is_pinned = sched_setaffinity(0, size, set) == 0;
+	CPU_FREE(set);
+	return is_pinned;
 }
 
 void gpc_mutex_init_inherit(pthread_mutex_t *m)

@@ -19,6 +19,12 @@ gpc_status gpc_thread_start(pthread_t *ret, const char *name, void *(*fn)(void *
  * waits for its end. False: no memory for it. */
 bool gpc_thread_run(size_t stack, void *(*fn)(void *), void *arg);
 
+/* The calling thread: above all ordinary threads, below everything real-time; children do
+ * not inherit it. False: not allowed (CAP_SYS_NICE). */
+bool gpc_thread_realtime(void);
+/* The calling thread runs on this CPU from now on. False: it may not. */
+bool gpc_thread_pin(uint32_t cpu);
+
 /* For what real-time readers lock too: its holder runs at their priority while they
  * wait, or any busy program could keep them waiting. */
 void gpc_mutex_init_inherit(pthread_mutex_t *m);

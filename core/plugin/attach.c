@@ -41,6 +41,8 @@ static void detach_at(struct gpc_instance *i, size_t k)
 	i->attached.at[k] = i->attached.at[--i->attached.n];
 	set_count(i);
 	gpc_worker_unwatch(i->worker, is_of_target, &id);
+	if (i->ticks)
+		gpc_ticks_remove(i->ticks, id);
 	if (i->setup.services->left && !i->setup.services->left(i->setup.services->ctx, i, id)) {
 		i->has_stuck = true;
 		return;
@@ -124,6 +126,8 @@ static void attach_now(struct gpc_instance *i, struct gpc_target_view *view, uin
 		if (i->setup.services->joined)
 			i->setup.services->joined(i->setup.services->ctx, i, &view->target,
 						  a->tctx);
+		if (i->ticks)
+			gpc_ticks_add(i->ticks, &view->target, a->tctx);
 		return;
 	}
 	free(a);

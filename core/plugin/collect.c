@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "plugin/instance_impl.h"
 #include "profile/record.h"
 
@@ -38,6 +39,31 @@ static void on_batch(void *ctx, const uint8_t *records, size_t n)
 {
 	struct gpc_instance *i = ctx;
 	struct gpc_record_visitor v = {.ctx = i, .sample = on_sample};
+	struct gpc_err err;
+
+	if (gpc_records_walk(records, n, &v, &err) < 0)
+		gpc_instance_report(i, NULL, err.code, err.text);
+}
+
+/* The same for what tick() wrote: of the one process that it was called for. */
+static void on_tick_sample(void *ctx, const struct gpc_sample *s, const gpc_frame *frames)
+{
+	struct gpc_instance *i = ctx;
+	struct gpc_event_stacks *e = stacks_of(i, s->event);
+
+	if (!e || !s->value || !s->n_frames || s->target != gpc_ticks_target(i->ticks)) {
+		i->refused++;
+		return;
+	}
+	gpc_stacks_add(e->now,
+		       i->setup.services->wants_threads ? gpc_key(s->target, s->tid) : s->target,
+		       frames, s->n_frames, s->value);
+}
+
+static void on_tick_batch(void *ctx, const uint8_t *records, size_t n)
+{
+	struct gpc_instance *i = ctx;
+	struct gpc_record_visitor v = {.ctx = i, .sample = on_tick_sample};
 	struct gpc_err err;
 
 	if (gpc_records_walk(records, n, &v, &err) < 0)
@@ -89,9 +115,49 @@ gpc_status gpc_instance_init_writer(struct gpc_instance *i, struct gpc_err *err)
 				    &sink, &i->writer, err);
 }
 
+#define TICK_PERMILLE 100 /* of a CPU, where the session sets no budget */
+
+gpc_status gpc_instance_init_ticks(struct gpc_instance *i, const struct gpc_session *session,
+				   struct gpc_err *err)
+{
+	struct gpc_batch_sink sink = {.ctx = i, .batch = on_tick_batch};
+	const struct gpc_collector *c = i->setup.collector;
+	struct gpc_ticks_setup setup = {.api = c->extension ? c->extension(i->self, "gpc.tick/1")
+							    : NULL,
+					.self = i->self,
+					.every_ns = session->hz ? GPC_SECOND_NS / session->hz : 0,
+					.permille = session->cpu_permille ? session->cpu_permille
+									  : TICK_PERMILLE,
+					.is_realtime = !i->setup.services->no_realtime,
+					.log = i->setup.log,
+					.name = c->name};
+	gpc_str suffixes[MAX_SUFFIXES];
+	unsigned n = intern_suffixes(i, suffixes);
+
+	if (!setup.api || !setup.every_ns)
+		return GPC_OK;
+	gpc_try(gpc_batch_writer_new(i->setup.names, suffixes, n, i->setup.services->record_bytes,
+				     &sink, &i->tick_writer, err));
+	setup.writer = i->tick_writer;
+	return gpc_ticks_new(&setup, &i->ticks, err);
+}
+
+static void lock_ticks(struct gpc_instance *i)
+{
+	if (i->ticks)
+		gpc_ticks_lock(i->ticks);
+}
+
+static void unlock_ticks(struct gpc_instance *i)
+{
+	if (i->ticks)
+		gpc_ticks_unlock(i->ticks);
+}
+
 void gpc_instance_deinit_writer(struct gpc_instance *i)
 {
 	gpc_batch_writer_free(i->writer);
+	gpc_batch_writer_free(i->tick_writer);
 	for (size_t k = 0; k < i->events.n; k++) {
 		gpc_stacks_free(i->events.at[k].now);
 		gpc_stacks_free(i->events.at[k].done);
@@ -148,7 +214,8 @@ static void write_one(struct gpc_instance *i, const struct gpc_attachment *a,
 /* Nothing is dropped in silence. */
 static void tell_refused(struct gpc_instance *i)
 {
-	uint64_t over = gpc_batch_writer_refused(i->writer);
+	uint64_t over = gpc_batch_writer_refused(i->writer) +
+			(i->ticks ? gpc_batch_writer_refused(i->tick_writer) : 0);
 	char text[GPC_REPORT_DETAIL];
 
 	if (i->refused) {
@@ -173,6 +240,7 @@ static void turn_over(struct gpc_instance *i)
 	gpc_str suffixes[MAX_SUFFIXES];
 
 	gpc_batch_writer_flush(i->writer);
+	lock_ticks(i);
 	tell_refused(i);
 	for (size_t k = 0; k < i->events.n; k++) {
 		struct gpc_event_stacks *e = &i->events.at[k];
@@ -184,6 +252,9 @@ static void turn_over(struct gpc_instance *i)
 	}
 	intern_suffixes(i, suffixes);
 	gpc_batch_writer_window(i->writer, i->setup.names, suffixes);
+	if (i->ticks)
+		gpc_batch_writer_window(i->tick_writer, i->setup.names, suffixes);
+	unlock_ticks(i);
 }
 
 static void window_job(void *ctx, struct gpc_ticket *ticket)
@@ -299,12 +370,16 @@ static void names_job(void *ctx, struct gpc_ticket *ticket)
 	struct gpc_names *old = i->setup.names;
 
 	gpc_batch_writer_flush(i->writer);
+	lock_ticks(i);
 	for (size_t k = 0; k < i->events.n; k++)
 		gpc_stacks_reset(i->events.at[k].now, KEEP_BYTES);
 	i->setup.names = take(job->names);
 	gpc_names_put(old);
 	intern_suffixes(i, suffixes);
 	gpc_batch_writer_window(i->writer, i->setup.names, suffixes);
+	if (i->ticks)
+		gpc_batch_writer_window(i->tick_writer, i->setup.names, suffixes);
+	unlock_ticks(i);
 	__atomic_store_n(&i->epoch, gpc_names_epoch(i->setup.names), __ATOMIC_RELEASE);
 }
 

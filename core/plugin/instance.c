@@ -81,6 +81,7 @@ gpc_status gpc_instance_start(struct gpc_instance *i, const struct gpc_session *
 		st = collector(i)->start(i->self, session);
 	if (st < 0)
 		return failed(i, st, "could not be started", err);
+	gpc_try(gpc_instance_init_ticks(i, session, err));
 	__atomic_store_n(&i->is_started, true, __ATOMIC_RELEASE);
 	return GPC_OK;
 }
@@ -98,6 +99,7 @@ static void drop_ticket(struct gpc_ticket *t)
 
 void gpc_instance_stop(struct gpc_instance *i)
 {
+	/* Attachments are removed from it until the worker has ended. */
 	if (i->worker) {
 		struct gpc_ticket *t = calloc(1, sizeof *t);
 
@@ -108,6 +110,7 @@ void gpc_instance_stop(struct gpc_instance *i)
 		gpc_worker_free(i->worker);
 		i->worker = NULL;
 	}
+	gpc_ticks_free(take(i->ticks));
 	if (i->is_started && collector(i)->stop)
 		collector(i)->stop(i->self);
 	i->is_started = false;

@@ -40,6 +40,7 @@ struct gpc_services {
 	size_t stack_bytes;    /* cap of one event's table */
 	bool wants_threads;    /* rows by thread (gpc_key) */
 	uint64_t record_bytes; /* of records in a window; 0 unlimited */
+	bool no_realtime;      /* samples of gpc.tick/1 are not to be at real-time priority */
 };
 
 struct gpc_instance_setup {

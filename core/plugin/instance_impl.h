@@ -8,6 +8,7 @@
 
 #include "base/map.h"
 #include "plugin/instance.h"
+#include "plugin/ticks.h"
 #include "plugin/worker.h"
 #include "profile/writer.h"
 
@@ -38,12 +39,14 @@ struct gpc_instance {
 	bool has_stuck; /* a reader hangs in it: it is never destroyed */
 	char worker_name[16];
 	struct gpc_worker *worker; /* NULL: the collector has no worker callbacks */
+	struct gpc_ticks *ticks;   /* NULL: it has no gpc.tick/1 */
 
 	/* The worker's own. */
 	vec(struct gpc_attachment *) attached;
 	vec(struct gpc_failure) failures;
 	uint32_t window;
 	struct gpc_batch_writer *writer;
+	struct gpc_batch_writer *tick_writer; /* under the lock of ticks, as events is then */
 	vec(struct gpc_event_stacks) events;
 	uint64_t refused; /* records of this window that named no attached process */
 
@@ -79,6 +82,9 @@ void gpc_instance_detach_all(struct gpc_instance *i);
 /* collect.c */
 gpc_status gpc_instance_init_writer(struct gpc_instance *i, struct gpc_err *err);
 void gpc_instance_deinit_writer(struct gpc_instance *i);
+/* Starts ticks if the collector has gpc.tick/1. */
+gpc_status gpc_instance_init_ticks(struct gpc_instance *i, const struct gpc_session *session,
+				   struct gpc_err *err);
 void gpc_instance_on_watch(void *ctx, const struct gpc_watch *watch, uint32_t events);
 
 #endif

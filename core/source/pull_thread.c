@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,6 @@
 
 #define BATCH_MS 100
 #define STOP_NS  (500 * GPC_MS_NS) /* then a reader counts as hanging */
-#define FIFO     1                 /* above all ordinary threads, below everything real-time */
 
 /* Shared by the thread and the slot's owner; the last one frees it: a reader
  * that hangs in a process may outlive everything else. */
@@ -65,28 +63,11 @@ static void put(struct gpc_reader_thread *t)
 
 static enum gpc_priority take_priority(enum gpc_priority wanted)
 {
-	struct sched_param fifo = {.sched_priority = FIFO};
-
-	/* Children are not to inherit it; readers start none, but rules are rules. */
-	if (wanted == GPC_PRIORITY_REALTIME &&
-	    sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &fifo) == 0)
+	if (wanted == GPC_PRIORITY_REALTIME && gpc_thread_realtime())
 		return GPC_PRIORITY_REALTIME;
 	if (wanted <= GPC_PRIORITY_NICE && setpriority(PRIO_PROCESS, 0, -20) == 0)
 		return GPC_PRIORITY_NICE;
 	return wanted == GPC_PRIORITY_BATCHED ? GPC_PRIORITY_BATCHED : GPC_PRIORITY_NORMAL;
-}
-
-static void pin(uint32_t cpu)
-{
-	cpu_set_t *set = CPU_ALLOC(cpu + 1);
-	size_t size = CPU_ALLOC_SIZE(cpu + 1);
-
-	if (!set)
-		return;
-	CPU_ZERO_S(size, set);
-	CPU_SET_S(cpu, size, set);
-	sched_setaffinity(0, size, set);
-	CPU_FREE(set);
 }
 
 static void tell_ready(struct gpc_reader_thread *t, enum gpc_priority got)
@@ -155,7 +136,7 @@ static void *run(void *arg)
 	enum gpc_priority got;
 	bool is_over;
 
-	pin(t->cpu);
+	gpc_thread_pin(t->cpu);
 	got = take_priority(t->wanted);
 	/* What was sampled before there was a reader ran on since, however fresh it is. */
 	t->is_late = !is_batched;

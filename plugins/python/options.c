@@ -17,8 +17,8 @@ const struct gpc_option gpc_py_options[] = {
 	 .help = "The same as --python-mode=disabled."},
 	{OPT("sampling", GPC_OPT_CHOICE, sampling), .fallback = "pull", .choices = "pull|push",
 	 .dest = "python_sampling",
-	 .help = "pull: at each of perf's samples. push: on a timer of its own, whoever holds the "
-		 "GIL, scaled to perf's counts."},
+	 .help = "pull: at each of perf's samples. push: on a timer of its own, the threads that "
+		 "run, scaled to perf's counts."},
 	{OPT("no-python-versions", GPC_OPT_BOOL, versions), .fallback = "true", .implied = "false",
 	 .flags = GPC_OPT_ABSOLUTE | GPC_OPT_SWITCH, .dest = "python_add_versions",
 	 .help = "Leave the versions of packages out of Python frames."},

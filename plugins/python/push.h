@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sampling on a timer of our own, for --python-sampling=push: at each tick the
- * thread of each process that executes Python. */
+/* gpc.tick/1, for --python-sampling=push: the frames of a thread that was interrupted by a
+ * timer of the core. */
 #ifndef GPC_PYTHON_PUSH_H
 #define GPC_PYTHON_PUSH_H
 
 #include "python.h"
 
-/* [control] */
-gpc_status gpc_py_push_start(struct python *p, const struct gpc_session *s, uint64_t token);
-/* [worker] */
-gpc_status gpc_py_push_tick(struct python *p, struct gpc_writer *w);
+/* [reader] Those that hold the lock of an interpreter: they execute Python now. */
+uint32_t gpc_py_push_threads(void *self, void *tctx, int32_t *ns_tids, uint32_t room);
+/* [reader] */
+gpc_status gpc_py_push_tick(void *self, void *tctx, const struct gpc_pull_sample *s,
+			    struct gpc_writer *w);
 
 #endif

@@ -10,7 +10,7 @@
 #include "push.h"
 
 #define PACKAGES_NS (200 * UINT64_C(1000000))
-enum { TIMER_PACKAGES = 1, TIMER_PUSH };
+enum { TIMER_PACKAGES = 1 };
 
 static gpc_status create(const struct gpc_host *h, const void *options, void **self)
 {
@@ -23,6 +23,9 @@ static gpc_status create(const struct gpc_host *h, const void *options, void **s
 	p->walk = (struct gpc_walk_api){.struct_size = sizeof p->walk,
 					.stack_bytes = 512,
 					.walk = gpc_py_walk};
+	p->tick = (struct gpc_tick_api){.struct_size = sizeof p->tick,
+					.threads = gpc_py_push_threads,
+					.tick = gpc_py_push_tick};
 	*self = p;
 	return GPC_OK;
 }
@@ -127,13 +130,11 @@ static void detach(void *self, void *tctx)
 static gpc_status start(void *self, const struct gpc_session *s)
 {
 	struct python *p = self;
-	gpc_status st = GPC_OK;
 
-	if (p->options->versions)
-		st = p->host->set_timer(p->host, NULL, PACKAGES_NS, TIMER_PACKAGES);
-	if (st == GPC_OK && p->options->sampling == PY_SAMPLING_PUSH)
-		st = gpc_py_push_start(p, s, TIMER_PUSH);
-	return st;
+	(void)s;
+	if (!p->options->versions)
+		return GPC_OK;
+	return p->host->set_timer(p->host, NULL, PACKAGES_NS, TIMER_PACKAGES);
 }
 
 static void stop(void *self)
@@ -152,8 +153,8 @@ static void read_packages(const struct python *p)
 static gpc_status ready(void *self, void *tctx, const struct gpc_ready *r, struct gpc_writer *w)
 {
 	(void)tctx;
-	if (r->token == TIMER_PUSH)
-		return gpc_py_push_tick(self, w);
+	(void)r;
+	(void)w;
 	read_packages(self);
 	return GPC_OK;
 }
@@ -164,6 +165,8 @@ static const void *extension(void *self, const char *id)
 
 	if (strcmp(id, "gpc.walk/1") == 0 && p->options->sampling == PY_SAMPLING_PULL)
 		return &p->walk;
+	if (strcmp(id, "gpc.tick/1") == 0 && p->options->sampling == PY_SAMPLING_PUSH)
+		return &p->tick;
 	return NULL;
 }
 

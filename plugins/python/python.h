@@ -4,6 +4,7 @@
 #define GPC_PYTHON_PYTHON_H
 
 #include "codes.h"
+#include "gil.h"
 #include "options.h"
 #include "packages.h"
 #include "runtime.h"
@@ -18,9 +19,7 @@ struct python {
 	const struct gpc_host *host;
 	const struct py_options *options;
 	struct gpc_walk_api walk;
-	struct {
-		uint64_t permille, rests_until_ns;
-	} push;
+	struct gpc_tick_api tick;
 	/* [worker] Attached processes; those beyond are walked, too, but no more. */
 	struct py_target *targets[PY_TARGETS_MAX];
 	unsigned n_targets;
@@ -33,6 +32,7 @@ struct py_target {
 	struct py_codes *codes;
 	struct py_packages *packages; /* NULL: not wanted */
 	struct py_threads threads;
+	struct py_gils gils; /* push only */
 	const struct gpc_elf_api *elf;
 	struct gpc_target_threads *native; /* NULL: not needed, or not to be had */
 };

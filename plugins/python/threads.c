@@ -44,6 +44,14 @@ static int32_t tid_of(const struct py_threads_of *of, const uint8_t *state)
 	return l->thread_native_id == PY_NONE ? 0 : (int32_t)gpc_py_u64(state, l->thread_native_id);
 }
 
+int32_t gpc_py_thread_tid(const struct py_threads_of *of, uint64_t at)
+{
+	uint8_t state[PY_THREAD_MAX];
+	size_t n = gpc_py_thread_bytes(of->layout);
+
+	return n && gpc_py_read(of->memory, at, state, n) ? tid_of(of, state) : 0;
+}
+
 static bool is_of_tid(const struct py_threads_of *of, const uint8_t *state, int32_t ns_tid)
 {
 	const struct py_layout *l = of->layout;

@@ -40,6 +40,9 @@ void gpc_py_threads_deinit(struct py_threads *t);
 gpc_status gpc_py_threads_find(struct py_threads *t, const struct py_threads_of *of, int32_t ns_tid,
 			       uint64_t *ret);
 
+/* The thread, in the target's pid namespace, that a state belongs to; 0: not known. */
+int32_t gpc_py_thread_tid(const struct py_threads_of *of, uint64_t state);
+
 /* Calls fn for each thread state of each interpreter until it returns false. */
 struct py_thread_info {
 	uint64_t state;
