@@ -6,11 +6,13 @@
 #ifndef GPC_EXT_TICK_H
 #define GPC_EXT_TICK_H
 
-#include <gpc/ext/pull.h>
+#include <gpc/plugin.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+struct gpc_pull_sample; /* gpc/ext/pull.h */
 
 /* A collector with it (asked through gpc_collector.extension) samples its processes on
  * timers of the core. At each tick, some time within its period, the core looks which of
