@@ -123,16 +123,20 @@ static void test_class_unloading(void **state)
 	memcpy(&pool, fake_at(j, constant), 8);
 	memcpy(&klass, fake_at(j, pool), 8);
 	fake_put64(j, klass + 24, fake_symbol(j, "pkg/Next"));
+	j->now += GPC_JAVA_RECENT_NS;
 	fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp);
 	frames_are(v, "B.spin(J)J_i A.hot(J)J_j pkg/Next.main([Ljava/lang/String|)V_0 call_stub");
 	fake_put64(j, pool + 16 + 8, fake_symbol(j, "run"));
+	j->now += GPC_JAVA_RECENT_NS;
 	fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp);
 	frames_are(v, "B.spin(J)J_i A.hot(J)J_j pkg/Next.run([Ljava/lang/String|)V_0 call_stub");
 	fake_put64(j, pool + 16 + 16, fake_symbol(j, "()V"));
+	j->now += GPC_JAVA_RECENT_NS;
 	fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp);
 	frames_are(v, "B.spin(J)J_i A.hot(J)J_j pkg/Next.run()V_0 call_stub");
 	/* Its memory was given back: the frame is no longer one of a method. */
 	fake_put64(j, j->main_method + 8, 0);
+	j->now += GPC_JAVA_RECENT_NS;
 	fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp);
 	assert_true(v->n < 4);
 }
