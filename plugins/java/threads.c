@@ -7,7 +7,7 @@
 #define SCAN_NS    UINT64_C(20000000) /* the list is not looked at more often */
 #define NEW_MAX    256                /* threads whose number is read in one look */
 #define LIST_CHUNK 512
-#define ANCHOR_MAX 64 /* bytes of a JavaFrameAnchor */
+#define ANCHOR_MAX 64    /* bytes of a JavaFrameAnchor */
 #define LIST_MAX   16384 /* entries looked at in one look */
 
 bool gpc_java_threads_init(struct java_threads *t)
