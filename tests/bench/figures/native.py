@@ -32,7 +32,6 @@ PROGRAMS = {
     "in a signal handler": ("handler.c", ["gcc", *FLAGS], 10),
     "in a library, then closed": ("closer.c", ["gcc", *FLAGS], 6),
     "in a coroutine": ("coroutine.c", ["gcc", *FLAGS], 4),
-    "generated code, jitdump": ("jitframes.c", ["gcc", *FLAGS], 9),
 }
 
 

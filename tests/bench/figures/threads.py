@@ -45,8 +45,9 @@ def theirs(bench, figures, ours_each):
     figures.add(f"perf, {PERF_SECONDS} s: record", f"{record / PERF_SECONDS:.2%} of a core, "
                 f"{record * 1e6 / n:.1f} us a sample of {n}")
     figures.add("  script", f"{script * 1e6 / n:.0f} us a sample")
-    figures.add("  script alone beside dwarf", f"{script / n / ours_each:.0f} x", "at least 10 x",
-                script / n >= 10 * ours_each)
+    figures.add("  both beside dwarf", f"{(record + script) / n / ours_each:.1f} x",
+                "at least 10 x", (record + script) / n >= 10 * ours_each)
+    figures.add("  the script alone", f"{script / n / ours_each:.1f} x")
 
 
 def run(bench, figures):
