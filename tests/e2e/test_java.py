@@ -88,6 +88,7 @@ class Seen:
     def measure(self, tools):
         self.jvms = {name: self.start(SPLIT, options) for name, options in TIERS.items()}
         self.jvms |= {n: self.start(["deep", "abyss"], options) for n, options in DEEP.items()}
+        self.jvms["serial"] = self.start(["garbage"], ["-XX:+UseSerialGC"])
         self.jvms["native"] = self.start(["files", "jni", "garbage"], UNTOUCHABLE)
         time.sleep(WARM)
         self.signals = self.caught()
@@ -275,7 +276,7 @@ def test_a_jvm_that_starts_and_ends_meanwhile(seen):
 def test_the_jvms_own_threads_show_their_role(seen):
     assert "[GC thread]" in frames_of(seen.of("native"))
     assert "[compiler thread]" in frames_of(seen.rows)
-    assert "[VM thread]" in frames_of(seen.rows)  # safepoints
+    assert "[VM thread]" in frames_of(seen.of("serial"))  # which collects by itself
     roles = {"[GC thread]", "[compiler thread]", "[VM thread]"}
     for r in seen.rows:
         if roles & set(r.frames):

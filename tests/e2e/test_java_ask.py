@@ -103,6 +103,8 @@ class Run:
         for jvm in self.jvms.values():
             jvm.process.kill()
             jvm.process.wait()
+            for name in attach_files(jvm.pid):  # a JVM that was killed leaves its socket
+                os.unlink(f"/tmp/{name}")
 
 
 @pytest.fixture(scope="module")
