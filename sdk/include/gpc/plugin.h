@@ -730,6 +730,18 @@ struct gpc_tick_api { /* gpc.tick/1 */
 			   struct gpc_writer *w);
 };
 
+/* ---- gpc.fork/1: children of attached processes ------------------------------ */
+
+/* A collector with it (asked through gpc_collector.extension) is attached to the children of
+ * its processes when they are forked, without match, claim() and attach(): a child's memory
+ * is a copy of its parent's, so what is known of that holds. */
+struct gpc_fork_api { /* gpc.fork/1 */
+	uint32_t struct_size, reserved;
+	/* [worker] parent: the tctx of the process that t was copied from. On failure attach()
+	 * is called instead. */
+	gpc_status (*attach)(void *self, void *parent, const struct gpc_target *t, void **tctx);
+};
+
 /* ---- gpc.elf/1: looking into a target's files and threads --------------- */
 
 struct gpc_target_threads; /* a target's threads, as its C library knows them */
@@ -774,6 +786,13 @@ struct gpc_elf_api {
 	/* [worker] Of the file's .dynsym, then .symtab; *bytes 0: not told. */
 	gpc_status (*symbol)(const struct gpc_host *h, const struct gpc_target *t, const char *glob,
 			     const char *name, uint64_t *start, uint64_t *bytes);
+	/* [worker] threads_open for a child that was copied from the process of parent. */
+	gpc_status (*threads_fork)(const struct gpc_target_threads *parent,
+				   const struct gpc_target *t, struct gpc_target_threads **ret);
+	/* [worker] "buildid:..." of the file's note, else "sha1:..." of its bytes, all of
+	 * which are read for it, once for each file. ret has room for 64 bytes. */
+	gpc_status (*file_id)(const struct gpc_host *h, const struct gpc_target *t,
+			      const char *glob, char *ret);
 };
 
 /* ---- gpc.about/1: what a process is -------------------------------------- */
@@ -803,6 +822,9 @@ struct gpc_about_api {
 	/* [worker] --app-id-args-filter: arguments that one of them matches belong to the
 	 * application's name. Never NULL. */
 	const struct gpc_list *(*appid_args)(const struct gpc_host *h);
+	/* [worker] t is what parent was when it was forked: nothing is read. */
+	gpc_status (*inherit)(const struct gpc_host *h, const struct gpc_target *t,
+			      const struct gpc_target *parent);
 };
 
 /* ---- gpc.profile/1: reading a profile, for sinks ------------------------ */
