@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "core_impl.h"
+#include "proc/elfid.h"
 #include "profile/about.h"
 #include "plugin/describe.h"
 
@@ -143,6 +144,7 @@ GPC_EXPORT void gpc_core_free(struct gpc_core *core)
 	json_decref(core->external);
 	json_decref(core->app_metadata);
 	gpc_abouts_free(core->abouts);
+	gpc_elfids_free(core->elfids);
 	free(core->pids);
 	close_fds(core);
 	pthread_mutex_destroy(&core->lock);

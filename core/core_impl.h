@@ -97,6 +97,7 @@ struct gpc_core {
 	uint32_t n_pids;
 	json_t *meta, *external, *app_metadata;
 	struct gpc_abouts *abouts; /* what collectors say of processes */
+	struct gpc_elfids *elfids;
 	struct gpc_metrics metrics;
 	int proc_fd;
 	uint32_t wants; /* GPC_WANT_ of sinks and of --profile-details */

@@ -51,6 +51,12 @@ static gpc_status tell_fact(const struct gpc_host *h, const struct gpc_target *t
 	}
 }
 
+static gpc_status inherit(const struct gpc_host *h, const struct gpc_target *t,
+			  const struct gpc_target *parent)
+{
+	return gpc_abouts_inherit(core_of(h)->abouts, t->id, parent->id);
+}
+
 static gpc_status each_entry(const struct gpc_host *h, const struct gpc_target *t, const char *path,
 			     int32_t (*fn)(void *arg, const char *name), void *arg)
 {
@@ -78,7 +84,8 @@ const void *gpc_core_about_extension(void)
 						 .fact = tell_fact,
 						 .folder = each_entry,
 						 .json = tell_json,
-						 .appid_args = appid_args};
+						 .appid_args = appid_args,
+						 .inherit = inherit};
 
 	return &api;
 }

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "core_impl.h"
+#include "proc/elfid.h"
 #include "proc/modules.h"
 #include "proc/target_threads.h"
 
@@ -89,6 +90,20 @@ static gpc_status threads_open(const struct gpc_host *h, const struct gpc_target
 				       NULL);
 }
 
+static gpc_status threads_fork(const struct gpc_target_threads *parent, const struct gpc_target *t,
+			       struct gpc_target_threads **ret)
+{
+	return gpc_target_threads_fork(parent, t, ret, NULL);
+}
+
+static gpc_status file_id(const struct gpc_host *h, const struct gpc_target *t, const char *glob,
+			  char *ret)
+{
+	const struct gpc_core *core = gpc_instance_services(gpc_instance_of_host(h))->ctx;
+
+	return gpc_elfids_of(core->elfids, t, glob, ret, NULL);
+}
+
 static gpc_status tls_find(struct gpc_target_threads *th, const char *glob, const char *symbol,
 			   struct gpc_tls_variable *ret)
 {
@@ -124,7 +139,9 @@ const void *gpc_core_elf_extension(void)
 					       .thread_pointer = thread_pointer,
 					       .thread_of = thread_of,
 					       .tls_address = tls_address,
-					       .symbol = symbol};
+					       .symbol = symbol,
+					       .threads_fork = threads_fork,
+					       .file_id = file_id};
 
 	return &api;
 }

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "core_impl.h"
 #include "profile/about.h"
+#include "proc/elfid.h"
 #include "plugin/needs.h"
 
 #define STACK_BYTES (16u << 20) /* the most that one event's stacks take in a window */
@@ -494,7 +495,8 @@ static gpc_status make_ground(struct gpc_core *core, struct gpc_err *err)
 {
 	core->names = gpc_core_new_names(1);
 	core->abouts = gpc_abouts_new();
-	if (!core->names || !core->abouts)
+	core->elfids = gpc_elfids_new();
+	if (!core->names || !core->abouts || !core->elfids)
 		return gpc_err_nomem(err);
 	gpc_core_init_services(core);
 	core->services.max_targets = core->session.max_targets;

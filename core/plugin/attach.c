@@ -82,11 +82,31 @@ static void remember_failure(struct gpc_instance *i, struct gpc_target_view *vie
 		gpc_target_put(view);
 }
 
-static gpc_status call_attach(struct gpc_instance *i, struct gpc_attachment *a)
+static const struct gpc_fork_api *fork_api(struct gpc_instance *i)
 {
-	uint64_t begin = gpc_now_ns();
-	gpc_status st = i->setup.collector->attach(i->self, &a->view->target, &a->tctx);
-	uint64_t ms = (gpc_now_ns() - begin) / GPC_MS_NS;
+	const struct gpc_collector *c = i->setup.collector;
+
+	return c->extension ? c->extension(i->self, "gpc.fork/1") : NULL;
+}
+
+bool gpc_instance_forks(struct gpc_instance *i)
+{
+	return fork_api(i) != NULL;
+}
+
+/* parent: of the process that it was copied from; or NULL. */
+static gpc_status call_attach(struct gpc_instance *i, struct gpc_attachment *a,
+			      const struct gpc_attachment *parent)
+{
+	const struct gpc_fork_api *fork = parent ? fork_api(i) : NULL;
+	uint64_t begin = gpc_now_ns(), ms;
+	gpc_status st = GPC_E_GONE;
+
+	if (fork)
+		st = fork->attach(i->self, parent->tctx, &a->view->target, &a->tctx);
+	if (st < 0)
+		st = i->setup.collector->attach(i->self, &a->view->target, &a->tctx);
+	ms = (gpc_now_ns() - begin) / GPC_MS_NS;
 
 	if (st >= 0)
 		gpc_log_at(i->setup.log, GPC_DEBUG, i->setup.collector->name, a->view->target.pid,
@@ -95,8 +115,9 @@ static gpc_status call_attach(struct gpc_instance *i, struct gpc_attachment *a)
 	return st;
 }
 
-/* Takes view. fails: how often it was tried before. */
-static void attach_now(struct gpc_instance *i, struct gpc_target_view *view, uint32_t fails)
+/* Takes view. fails: how often it was tried before. parent: as for call_attach. */
+static void attach_now(struct gpc_instance *i, struct gpc_target_view *view, uint32_t fails,
+		       const struct gpc_attachment *parent)
 {
 	uint32_t max = i->setup.services->max_targets;
 	struct gpc_attachment *a;
@@ -119,7 +140,7 @@ static void attach_now(struct gpc_instance *i, struct gpc_target_view *view, uin
 		return;
 	}
 	a->view = view;
-	st = call_attach(i, a);
+	st = call_attach(i, a, parent);
 	if (st >= 0) {
 		i->attached.at[i->attached.n++] = a;
 		set_count(i);
@@ -177,7 +198,7 @@ void gpc_instance_retry_failures(struct gpc_instance *i)
 		}
 		i->failures.at[k] = i->failures.at[--i->failures.n];
 		if (lives)
-			attach_now(i, f.view, f.fails);
+			attach_now(i, f.view, f.fails, NULL);
 		else
 			gpc_target_put(f.view);
 	}
@@ -246,7 +267,7 @@ static void attach_job(void *ctx, struct gpc_ticket *ticket)
 {
 	struct target_job *job = (struct target_job *)(void *)ticket;
 
-	attach_now(ctx, take(job->view), 0);
+	attach_now(ctx, take(job->view), 0, NULL);
 }
 
 void gpc_instance_attach(struct gpc_instance *i, struct gpc_target_view *view)
@@ -255,6 +276,44 @@ void gpc_instance_attach(struct gpc_instance *i, struct gpc_target_view *view)
 
 	if (job)
 		gpc_worker_post(i->worker, attach_job, &job->ticket);
+}
+
+struct child_job {
+	struct gpc_ticket ticket;
+	struct gpc_target_id child;
+	uint64_t parent;
+};
+
+static void drop_child_job(struct gpc_ticket *t)
+{
+	free(t);
+}
+
+/* The parent may have ended meanwhile. */
+static void child_job(void *ctx, struct gpc_ticket *ticket)
+{
+	struct gpc_instance *i = ctx;
+	const struct child_job *job = (const struct child_job *)(const void *)ticket;
+	const struct gpc_attachment *parent = gpc_instance_find(i, job->parent);
+	struct gpc_target_view *view;
+	gpc_status st = parent ? gpc_target_fork(parent->view, &job->child, &view, NULL)
+			       : gpc_target_read(&job->child, &view, NULL);
+
+	if (st == GPC_OK)
+		attach_now(i, view, 0, parent);
+}
+
+void gpc_instance_attach_child(struct gpc_instance *i, const struct gpc_target_id *child,
+			       uint64_t parent)
+{
+	struct child_job *job = calloc(1, sizeof *job);
+
+	if (!job)
+		return;
+	*job = (struct child_job){.ticket = {.refs = 1, .drop = drop_child_job},
+				  .child = *child,
+				  .parent = parent};
+	gpc_worker_post(i->worker, child_job, &job->ticket);
 }
 
 /* The image has gone, even where its process lives on after an exec. */

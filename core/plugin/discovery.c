@@ -22,6 +22,7 @@ struct question {
 	uint64_t due_ns;
 	int32_t pid;
 	struct gpc_instance *asker; /* attach for this one, without match and claim */
+	uint64_t child, parent;     /* ids: it was forked just now; 0: another question */
 };
 
 /* What is known of a process that was looked at. */
@@ -35,6 +36,7 @@ struct gpc_discovery {
 	struct gpc_discovery_setup setup;
 	struct gpc_matcher *matcher; /* the thread's own */
 	struct gpc_patient *patient;
+	uint64_t forks;              /* bit k: instance k follows its processes' children */
 	pthread_t thread;
 	pthread_mutex_t lock; /* covers what follows */
 	pthread_cond_t work;
@@ -48,7 +50,8 @@ struct gpc_discovery {
 static bool is_queued(const struct gpc_discovery *d, const struct question *q)
 {
 	for (size_t k = 0; k < d->queue.n; k++)
-		if (d->queue.at[k].pid == q->pid && d->queue.at[k].asker == q->asker)
+		if (d->queue.at[k].pid == q->pid && d->queue.at[k].asker == q->asker &&
+		    d->queue.at[k].child == q->child)
 			return true;
 	return false;
 }
@@ -86,6 +89,21 @@ static void forget_pid(struct gpc_discovery *d, int32_t pid, uint64_t keep)
 	}
 }
 
+/* Locked. A child of a process that is attached to. */
+static void forked(struct gpc_discovery *d, const struct gpc_process *p, int32_t ppid)
+{
+	struct question q = {.pid = p->pid, .child = p->id};
+
+	/* --min-duration: they have to grow old first. */
+	if (!d->forks || d->setup.min_age_ns)
+		return;
+	for (size_t k = 0; k < d->known.n; k++)
+		if (d->known.at[k].pid == ppid && d->known.at[k].attached & d->forks)
+			q.parent = d->known.at[k].id;
+	if (q.parent)
+		ask(d, &q);
+}
+
 void gpc_discovery_changed(struct gpc_discovery *d, const struct gpc_process *p,
 			   const struct gpc_process_event *ev)
 {
@@ -96,6 +114,8 @@ void gpc_discovery_changed(struct gpc_discovery *d, const struct gpc_process *p,
 		forget_pid(d, ev->pid, 0);
 	else if (ev->kind == GPC_PROC_EXEC)
 		forget_pid(d, ev->pid, p->id);
+	else if (ev->kind == GPC_PROC_FORK && p)
+		forked(d, p, ev->ppid);
 	if (!p || p->is_kernel || !p->is_sampled)
 		return;
 	/* A new mapping changes nothing for a process nobody has looked at yet. */
@@ -321,14 +341,33 @@ static void check_again(struct gpc_discovery *d, const struct gpc_target_id *id)
 	forget_pid(d, id->pid, lives ? now.id : 0);
 }
 
+/* Most children execute another program at once: then there is nothing to follow. */
+static void follow(struct gpc_discovery *d, const struct question *q,
+		   const struct gpc_target_id *id)
+{
+	uint64_t attached = attached_of(d, q->parent) & d->forks & ~attached_of(d, id->id);
+
+	if (id->id != q->child || !attached)
+		return;
+	remember(d, id, attached);
+	for (unsigned k = 0; k < d->setup.n_instances; k++)
+		if (attached >> k & 1)
+			gpc_instance_attach_child(d->setup.instances[k], id, q->parent);
+	check_again(d, id);
+}
+
 static void answer(struct gpc_discovery *d, const struct question *q)
 {
-	struct gpc_target_id id;
+	struct gpc_target_id id = {0};
 	struct gpc_target_view *v;
 	struct gpc_err err;
 
 	if (!d->setup.identify(d->setup.ctx, q->pid, &id))
 		return;
+	if (q->child) {
+		follow(d, q, &id);
+		return;
+	}
 	id.patient = d->patient;
 	/* Before its mappings are read: what it maps later is asked again. */
 	remember(d, &id, 0);
@@ -371,6 +410,9 @@ gpc_status gpc_discovery_new(const struct gpc_discovery_setup *setup, struct gpc
 	gpc_cond_init(&d->work);
 	for (unsigned k = 0; k < setup->n_instances && k < GPC_MATCH_MAX; k++)
 		tables[k] = gpc_instance_collector(setup->instances[k])->match;
+	for (unsigned k = 0; k < setup->n_instances && k < GPC_MATCH_MAX; k++)
+		if (gpc_instance_forks(setup->instances[k]))
+			d->forks |= UINT64_C(1) << k;
 	st = gpc_matcher_new(tables, setup->n_instances, &d->matcher, err);
 	if (st == GPC_OK)
 		st = gpc_patient_new("gpc-read", &d->patient, err);

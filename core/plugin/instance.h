@@ -88,6 +88,11 @@ int32_t gpc_instance_claim(struct gpc_instance *i, struct gpc_target_view *view,
 /* Queues an attach; failures are reported and tried again after 2, 4, 8 ...
  * windows while the process lives. */
 void gpc_instance_attach(struct gpc_instance *i, struct gpc_target_view *view);
+/* Has it gpc.fork/1? */
+bool gpc_instance_forks(struct gpc_instance *i);
+/* Queues an attach to a child of the attached process parent, which was copied from it. */
+void gpc_instance_attach_child(struct gpc_instance *i, const struct gpc_target_id *child,
+			       uint64_t parent);
 /* Queues a detach; unknown ids are fine. */
 void gpc_instance_detach(struct gpc_instance *i, uint64_t target);
 

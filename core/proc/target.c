@@ -30,6 +30,7 @@ static void view_free(struct gpc_target_view *v)
 	free(v->container);
 	free(v->text);
 	free(v->maps);
+	gpc_target_put(v->base);
 	free(v);
 }
 
@@ -195,6 +196,40 @@ gpc_status gpc_target_read(const struct gpc_target_id *id, struct gpc_target_vie
 	v->target.comm = v->comm;
 	v->target.container = "";
 	v->target.libc = libc_of(&v->target);
+	v->target.pidfd = (int)syscall(SYS_pidfd_open, id->pid, 0);
+	*ret = take(v);
+	return GPC_OK;
+}
+
+gpc_status gpc_target_fork(struct gpc_target_view *parent, const struct gpc_target_id *id,
+			   struct gpc_target_view **ret, struct gpc_err *err)
+{
+	struct gpc_target_view *base = parent->base ? parent->base : parent;
+	autoclose int root = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	autocall(cleanup_view) struct gpc_target_view *v = calloc(1, sizeof *v);
+	struct gpc_proc_stat stat;
+
+	if (!v)
+		return gpc_err_nomem(err);
+	v->refs = 1;
+	v->target.pidfd = -1;
+	if (!gpc_proc_stat_read(root, id->pid, &stat) || stat.state == 'Z' || stat.state == 'X')
+		return gpc_err_set(err, GPC_E_GONE, "process %d has ended", id->pid);
+	v->base = gpc_target_get(base);
+	v->target = base->target;
+	v->target.container = "";
+	gpc_target_set_container(v, parent->target.container);
+	memcpy(v->comm, stat.comm, sizeof v->comm);
+	v->exe_dev = base->exe_dev;
+	v->exe_ino = base->exe_ino;
+	v->exe_mtime_ns = base->exe_mtime_ns;
+	v->target.pid = id->pid;
+	v->target.id = id->id;
+	v->target.exec_count = id->exec_count;
+	v->target.ppid = parent->target.pid;
+	v->target.start_time = stat.start_time;
+	v->target.ns_pid = gpc_ns_pid(id->pid);
+	v->target.comm = v->comm;
 	v->target.pidfd = (int)syscall(SYS_pidfd_open, id->pid, 0);
 	*ret = take(v);
 	return GPC_OK;

@@ -12,8 +12,9 @@
 struct gpc_target_view {
 	struct gpc_target target;
 	int refs;
-	char *container; /* target.container, unless that is "" */
-	char *text;      /* what target's strings and maps point into */
+	struct gpc_target_view *base; /* whose texts and maps these are; NULL: its own */
+	char *container;              /* target.container, unless that is "" */
+	char *text;                   /* what target's strings and maps point into */
 	struct gpc_map *maps;
 	char comm[16], exe[4096];
 	uint64_t exe_dev, exe_ino; /* identity of the executable's file */
@@ -34,6 +35,10 @@ struct gpc_target_id {
 /* One reference. GPC_E_GONE: no such process, or a zombie. */
 gpc_status gpc_target_read(const struct gpc_target_id *id, struct gpc_target_view **ret,
 			   struct gpc_err *err);
+/* Of a child of parent's, which has not executed another program since: what is the same
+ * is shared with the parent's view. */
+gpc_status gpc_target_fork(struct gpc_target_view *parent, const struct gpc_target_id *id,
+			   struct gpc_target_view **ret, struct gpc_err *err);
 /* Before anybody else has it. name is copied; without memory nothing changes. */
 void gpc_target_set_container(struct gpc_target_view *v, const char *name);
 struct gpc_target_view *gpc_target_get(struct gpc_target_view *v);

@@ -99,6 +99,20 @@ gpc_status gpc_target_threads_variable(struct gpc_target_threads *th, const char
 
 /* ---- the C library ---------------------------------------------------------------- */
 
+gpc_status gpc_target_threads_fork(const struct gpc_target_threads *parent,
+				   const struct gpc_target *t, struct gpc_target_threads **ret,
+				   struct gpc_err *err)
+{
+	struct gpc_target_threads *th = malloc(sizeof *th);
+
+	if (!th)
+		return gpc_err_nomem(err);
+	*th = *parent;
+	th->target = t;
+	*ret = th;
+	return GPC_OK;
+}
+
 gpc_status gpc_target_threads_open(const struct gpc_target *t, struct gpc_mem *mem,
 				   struct gpc_target_threads **ret, struct gpc_err *err)
 {

@@ -22,6 +22,10 @@ struct gpc_target_threads;
 /* GPC_E_UNSUPPORTED: neither glibc nor musl is mapped. The target is borrowed. */
 gpc_status gpc_target_threads_open(const struct gpc_target *t, struct gpc_mem *mem,
 				   struct gpc_target_threads **ret, struct gpc_err *err);
+/* Of a child that was copied from the process of parent: nothing is read. */
+gpc_status gpc_target_threads_fork(const struct gpc_target_threads *parent,
+				   const struct gpc_target *t, struct gpc_target_threads **ret,
+				   struct gpc_err *err);
 void gpc_target_threads_free(struct gpc_target_threads *th); /* NULL is fine */
 
 /* ns_tid: in the target's own pid namespace, as its C library sees it. */

@@ -134,6 +134,23 @@ gpc_status gpc_abouts_json(struct gpc_abouts *a, uint64_t process, const char *k
 	return value ? set_member(a, process, key, value) : GPC_E_CORRUPT;
 }
 
+gpc_status gpc_abouts_inherit(struct gpc_abouts *a, uint64_t to, uint64_t from)
+{
+	const struct about *parent;
+	struct about *child;
+	autolock(&a->lock);
+
+	if (!find(a, from))
+		return GPC_OK;
+	gpc_try(find_or_add(a, to, &child));
+	parent = find(a, from); /* adding moves them */
+	if (!child->appid && parent->appid)
+		child->appid = strdup(parent->appid);
+	if (!child->metadata && parent->metadata)
+		child->metadata = json_copy(parent->metadata);
+	return GPC_OK;
+}
+
 void gpc_abouts_find(struct gpc_abouts *a, uint64_t process, char **appid, json_t **metadata)
 {
 	const struct about *about;

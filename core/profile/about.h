@@ -25,6 +25,8 @@ gpc_status gpc_abouts_member(struct gpc_abouts *a, uint64_t process, const char 
 gpc_status gpc_abouts_json(struct gpc_abouts *a, uint64_t process, const char *key,
 			   const char *text);
 
+/* All that is said of from is said of to, until more is. */
+gpc_status gpc_abouts_inherit(struct gpc_abouts *a, uint64_t to, uint64_t from);
 /* Both are new, and NULL where nothing was said. */
 void gpc_abouts_find(struct gpc_abouts *a, uint64_t process, char **appid, json_t **metadata);
 /* Forgets processes that is_known does not know. */

@@ -46,21 +46,17 @@ static void tell_appid(const struct teller *w)
 		w->api->appid(w->host, target, text);
 }
 
-/* "buildid:..." of a mapped file; glob NULL: the executable. */
-static void tell_build_id(const struct teller *w, const char *key, const char *glob)
+/* glob NULL: the executable. */
+static void tell_file(const struct teller *w, const char *key, const char *glob)
 {
 	const struct gpc_elf_api *elf = w->t->elf;
-	uint8_t id[20];
-	char text[64] = "buildid:";
-	uint32_t n = 0;
+	char text[64];
 
-	if (!elf || elf->build_id(w->host, w->t->target, glob, id, &n) < 0 || !n) {
+	if (elf && GPC_HAS(elf, file_id) &&
+	    elf->file_id(w->host, w->t->target, glob, text) == GPC_OK)
+		tell(w, key, text);
+	else
 		tell(w, key, NULL);
-		return;
-	}
-	for (uint32_t i = 0; i < n; i++)
-		snprintf(text + 8 + 2 * i, 3, "%02x", id[i]);
-	tell(w, key, text);
 }
 
 static const char *machine_name(uint16_t machine)
@@ -97,11 +93,6 @@ static void tell_metadata(const struct teller *w)
 	tell(w, "arch", machine_name(target->machine));
 	snprintf(text, sizeof text, "Python %s", r->version);
 	tell(w, "python_version", *r->version ? text : NULL);
-	tell_build_id(w, "exe_elfid", NULL);
-	if (*r->module)
-		tell_build_id(w, "libpython_elfid", r->module);
-	else
-		tell(w, "libpython_elfid", NULL);
 	tell_maxunicode(w);
 }
 
@@ -114,4 +105,28 @@ void gpc_py_about(const struct py_target *t)
 		return;
 	tell_appid(&w);
 	tell_metadata(&w);
+}
+
+void gpc_py_about_files(const struct py_target *t)
+{
+	const struct py_runtime *r = &t->runtime;
+	struct teller w = {.t = t, .host = t->python->host};
+
+	w.api = w.host->extension(w.host, "gpc.about/1");
+	if (!w.api)
+		return;
+	tell_file(&w, "exe_elfid", NULL);
+	if (*r->module)
+		tell_file(&w, "libpython_elfid", r->module);
+	else
+		tell(&w, "libpython_elfid", NULL);
+}
+
+void gpc_py_about_child(const struct py_target *t, const struct py_target *parent)
+{
+	const struct gpc_host *h = t->python->host;
+	const struct gpc_about_api *api = h->extension(h, "gpc.about/1");
+
+	if (api && GPC_HAS(api, inherit) && api->inherit)
+		api->inherit(h, t->target, parent->target);
 }

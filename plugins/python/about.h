@@ -6,6 +6,10 @@
 #include "python.h"
 
 /* [worker] Once, at attach. */
+/* The rest, which takes longer: what identifies its files. */
+void gpc_py_about_files(const struct py_target *t);
+/* Of a forked child: what is known of its parent. */
+void gpc_py_about_child(const struct py_target *t, const struct py_target *parent);
 void gpc_py_about(const struct py_target *t);
 
 #endif

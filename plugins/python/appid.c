@@ -53,9 +53,8 @@ static bool is_python(const char *path)
 		return !*s;
 	if (*++s != '.')
 		return !*s;
-	for (s++; isdigit((unsigned char)*s); s++)
-		;
-	return !*s && isdigit((unsigned char)s[-1]);
+	s++;
+	return isdigit((unsigned char)s[0]) && (!s[1] || (isdigit((unsigned char)s[1]) && !s[2]));
 }
 
 /* ---- files ---------------------------------------------------------------------------- */

@@ -10,7 +10,8 @@
 
 #define ROOM_FIRST 64
 #define BYTES_MAX  (6u << 20)
-#define FRAMES_MAX 256 /* of one code object */
+#define FORK_MAX   (256u << 10) /* more is not copied for a child */
+#define FRAMES_MAX 256          /* of one code object */
 #define CHECK_NS   (250 * UINT64_C(1000000))
 #define NAME_MAX_N (2 * PY_TEXT_MAX)
 
@@ -125,6 +126,48 @@ static void insert(struct py_codes *c, struct py_code *code, uint64_t now)
 	c->bytes += code->bytes;
 	e->code = code;
 	e->checked_ns = now;
+}
+
+/* It is compared with what stands there when it is used first. False: no memory. */
+static bool copy_entry(struct py_codes *c, const struct entry *from)
+{
+	size_t bytes = from->code->bytes;
+	struct py_code *code = malloc(bytes);
+	struct entry *to;
+
+	if (!code)
+		return false;
+	memcpy(code, from->code, bytes);
+	code->name = (char *)code + (from->code->name - (const char *)from->code);
+	code->file = (char *)code + (from->code->file - (const char *)from->code);
+	code->lines = (uint8_t *)code + (from->code->lines - (const uint8_t *)from->code);
+	insert(c, code, 0);
+	to = place(c->slots, c->room, code->at);
+	if (to->code != code || !from->n)
+		return true;
+	to->made = malloc(from->n * sizeof *to->made);
+	if (!to->made)
+		return true;
+	memcpy(to->made, from->made, from->n * sizeof *to->made);
+	to->n = to->room = from->n;
+	c->bytes += from->n * sizeof *to->made;
+	return true;
+}
+
+struct py_codes *gpc_py_codes_fork(struct py_codes *parent)
+{
+	struct py_codes *c = gpc_py_codes_new(&parent->wording);
+
+	if (!c)
+		return NULL;
+	pthread_mutex_lock(&parent->lock);
+	c->code_type = __atomic_load_n(&parent->code_type, __ATOMIC_RELAXED);
+	c->epoch = parent->epoch;
+	for (uint32_t i = 0; parent->bytes <= FORK_MAX && i < parent->room; i++)
+		if (parent->slots[i].code && !copy_entry(c, &parent->slots[i]))
+			break;
+	pthread_mutex_unlock(&parent->lock);
+	return c;
 }
 
 /* Numbers of another epoch are dead. */

@@ -17,7 +17,9 @@ struct py_wording {                   /* what becomes text, and how */
 };
 
 struct py_codes *gpc_py_codes_new(const struct py_wording *wording); /* NULL: no memory */
-void gpc_py_codes_free(struct py_codes *c);                          /* NULL is fine */
+/* A copy for a forked process, which has the same objects at the same addresses, for now. */
+struct py_codes *gpc_py_codes_fork(struct py_codes *parent); /* NULL: no memory */
+void gpc_py_codes_free(struct py_codes *c);                  /* NULL is fine */
 
 /* The frame's number. 0: that is no code object. */
 gpc_frame gpc_py_codes_frame(struct py_codes *c, const struct py_memory *m,

@@ -17,6 +17,7 @@ struct folder {
 };
 
 struct py_packages {
+	int refs; /* the worker's */
 	char standard[PY_PACKAGE_MAX];
 	pthread_mutex_t lock;
 	struct folder folders[FOLDERS_MAX];
@@ -29,15 +30,23 @@ struct py_packages *gpc_py_packages_new(const char *version)
 
 	if (!p)
 		return NULL;
+	p->refs = 1;
 	if (*version)
 		snprintf(p->standard, sizeof p->standard, "standard-library==%s", version);
 	pthread_mutex_init(&p->lock, NULL);
 	return p;
 }
 
+struct py_packages *gpc_py_packages_get(struct py_packages *p)
+{
+	if (p)
+		p->refs++;
+	return p;
+}
+
 void gpc_py_packages_free(struct py_packages *p)
 {
-	if (!p)
+	if (!p || --p->refs)
 		return;
 	for (unsigned i = 0; i < p->n; i++)
 		gpc_py_dists_free(p->folders[i].dists);

@@ -15,7 +15,9 @@ struct py_packages;
 
 /* version: of the interpreter, "" unknown; copied. NULL: no memory. */
 struct py_packages *gpc_py_packages_new(const char *version);
-void gpc_py_packages_free(struct py_packages *p); /* NULL is fine */
+/* Another owner: a forked process has the same folders. */
+struct py_packages *gpc_py_packages_get(struct py_packages *p); /* NULL is fine */
+void gpc_py_packages_free(struct py_packages *p);               /* NULL is fine */
 
 /* [reader] "": of none. False: that is not known yet. */
 bool gpc_py_packages_find(struct py_packages *p, const char *file, char ret[PY_PACKAGE_MAX]);

@@ -9,26 +9,8 @@
 #include "about.h"
 #include "push.h"
 
-#define PACKAGES_NS (200 * UINT64_C(1000000))
-enum { TIMER_PACKAGES = 1 };
-
-static gpc_status create(const struct gpc_host *h, const void *options, void **self)
-{
-	struct python *p = calloc(1, sizeof *p);
-
-	if (!p)
-		return GPC_E_NOMEM;
-	p->host = h;
-	p->options = options;
-	p->walk = (struct gpc_walk_api){.struct_size = sizeof p->walk,
-					.stack_bytes = 512,
-					.walk = gpc_py_walk};
-	p->tick = (struct gpc_tick_api){.struct_size = sizeof p->tick,
-					.threads = gpc_py_push_threads,
-					.tick = gpc_py_push_tick};
-	*self = p;
-	return GPC_OK;
-}
+#define FILES_NS (200 * UINT64_C(1000000))
+enum { TIMER_FILES = 1 };
 
 static void destroy(void *self)
 {
@@ -89,6 +71,12 @@ static gpc_status open_target(struct python *p, struct py_target *t)
 	return t->codes ? gpc_py_threads_init(&t->threads) : GPC_E_NOMEM;
 }
 
+static void keep(struct python *p, struct py_target *t)
+{
+	if (p->n_targets < PY_TARGETS_MAX)
+		p->targets[p->n_targets++] = t;
+}
+
 static gpc_status attach(void *self, const struct gpc_target *target, void **tctx)
 {
 	struct python *p = self;
@@ -107,8 +95,43 @@ static gpc_status attach(void *self, const struct gpc_target *target, void **tct
 	gpc_host_logf(p->host, GPC_DEBUG, "process %d: Python %s in %s", target->pid,
 		      t->runtime.version, t->runtime.path);
 	gpc_py_about(t);
-	if (p->n_targets < PY_TARGETS_MAX)
-		p->targets[p->n_targets++] = t;
+	keep(p, t);
+	*tctx = t;
+	return GPC_OK;
+}
+
+/* A child's memory is a copy of its parent's: all that was found there is in its place. */
+static gpc_status copy_target(const struct py_target *parent, struct py_target *t)
+{
+	t->runtime = parent->runtime;
+	t->elf = parent->elf;
+	if (parent->native && (!GPC_HAS(t->elf, threads_fork) ||
+			       t->elf->threads_fork(parent->native, t->target, &t->native) < 0))
+		return GPC_E_UNSUPPORTED;
+	t->packages = gpc_py_packages_get(parent->packages);
+	t->codes = gpc_py_codes_fork(parent->codes);
+	return t->codes ? gpc_py_threads_init(&t->threads) : GPC_E_NOMEM;
+}
+
+static gpc_status attach_child(void *self, void *parent, const struct gpc_target *target,
+			       void **tctx)
+{
+	struct python *p = self;
+	struct py_target *t = calloc(1, sizeof *t);
+	gpc_status st;
+
+	if (!t)
+		return GPC_E_NOMEM;
+	t->python = p;
+	t->target = target;
+	st = copy_target(parent, t);
+	if (st < 0) {
+		target_free(t);
+		return st;
+	}
+	gpc_py_about_child(t, parent);
+	t->is_told = ((const struct py_target *)parent)->is_told;
+	keep(p, t);
 	*tctx = t;
 	return GPC_OK;
 }
@@ -125,6 +148,25 @@ static void detach(void *self, void *tctx)
 	target_free(tctx);
 }
 
+static gpc_status create(const struct gpc_host *h, const void *options, void **self)
+{
+	struct python *p = calloc(1, sizeof *p);
+
+	if (!p)
+		return GPC_E_NOMEM;
+	p->host = h;
+	p->options = options;
+	p->walk = (struct gpc_walk_api){.struct_size = sizeof p->walk,
+					.stack_bytes = 512,
+					.walk = gpc_py_walk};
+	p->tick = (struct gpc_tick_api){.struct_size = sizeof p->tick,
+					.threads = gpc_py_push_threads,
+					.tick = gpc_py_push_tick};
+	p->fork = (struct gpc_fork_api){.struct_size = sizeof p->fork, .attach = attach_child};
+	*self = p;
+	return GPC_OK;
+}
+
 /* ---- timers --------------------------------------------------------------------------- */
 
 static gpc_status start(void *self, const struct gpc_session *s)
@@ -132,9 +174,7 @@ static gpc_status start(void *self, const struct gpc_session *s)
 	struct python *p = self;
 
 	(void)s;
-	if (!p->options->versions)
-		return GPC_OK;
-	return p->host->set_timer(p->host, NULL, PACKAGES_NS, TIMER_PACKAGES);
+	return p->host->set_timer(p->host, NULL, FILES_NS, TIMER_FILES);
 }
 
 static void stop(void *self)
@@ -142,12 +182,18 @@ static void stop(void *self)
 	(void)self; /* timers end by themselves */
 }
 
-static void read_packages(const struct python *p)
+/* What takes long, and is not needed to read stacks. */
+static void read_files(const struct python *p)
 {
-	for (unsigned i = 0; i < p->n_targets && !p->host->should_stop(p->host); i++)
-		if (p->targets[i]->packages)
-			gpc_py_packages_read(p->targets[i]->packages, p->host,
-					     p->targets[i]->target);
+	for (unsigned i = 0; i < p->n_targets && !p->host->should_stop(p->host); i++) {
+		struct py_target *t = p->targets[i];
+
+		if (t->packages)
+			gpc_py_packages_read(t->packages, p->host, t->target);
+		if (!t->is_told)
+			gpc_py_about_files(t);
+		t->is_told = true;
+	}
 }
 
 static gpc_status ready(void *self, void *tctx, const struct gpc_ready *r, struct gpc_writer *w)
@@ -155,7 +201,7 @@ static gpc_status ready(void *self, void *tctx, const struct gpc_ready *r, struc
 	(void)tctx;
 	(void)r;
 	(void)w;
-	read_packages(self);
+	read_files(self);
 	return GPC_OK;
 }
 
@@ -165,6 +211,8 @@ static const void *extension(void *self, const char *id)
 
 	if (strcmp(id, "gpc.walk/1") == 0 && p->options->sampling == PY_SAMPLING_PULL)
 		return &p->walk;
+	if (strcmp(id, "gpc.fork/1") == 0)
+		return &p->fork;
 	if (strcmp(id, "gpc.tick/1") == 0 && p->options->sampling == PY_SAMPLING_PUSH)
 		return &p->tick;
 	return NULL;

@@ -20,6 +20,7 @@ struct python {
 	const struct py_options *options;
 	struct gpc_walk_api walk;
 	struct gpc_tick_api tick;
+	struct gpc_fork_api fork;
 	/* [worker] Attached processes; those beyond are walked, too, but no more. */
 	struct py_target *targets[PY_TARGETS_MAX];
 	unsigned n_targets;
@@ -33,6 +34,7 @@ struct py_target {
 	struct py_packages *packages; /* NULL: not wanted */
 	struct py_threads threads;
 	struct py_gils gils; /* push only */
+	bool is_told;        /* of its files */
 	const struct gpc_elf_api *elf;
 	struct gpc_target_threads *native; /* NULL: not needed, or not to be had */
 };

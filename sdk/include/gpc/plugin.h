@@ -522,6 +522,7 @@ struct gpc_note {
 #include <gpc/ext/processes.h>
 #include <gpc/ext/pull.h>
 #include <gpc/ext/tick.h>
+#include <gpc/ext/fork.h>
 #include <gpc/ext/elf.h>
 #include <gpc/ext/about.h>
 #include <gpc/ext/inject.h>

@@ -37,6 +37,9 @@ struct gpc_about_api {
 	/* [worker] --app-id-args-filter: arguments that one of them matches belong to the
 	 * application's name. Never NULL. */
 	const struct gpc_list *(*appid_args)(const struct gpc_host *h);
+	/* [worker] t is what parent was when it was forked: nothing is read. */
+	gpc_status (*inherit)(const struct gpc_host *h, const struct gpc_target *t,
+			      const struct gpc_target *parent);
 };
 
 #ifdef __cplusplus

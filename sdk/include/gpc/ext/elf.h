@@ -54,6 +54,13 @@ struct gpc_elf_api {
 	/* [worker] Of the file's .dynsym, then .symtab; *bytes 0: not told. */
 	gpc_status (*symbol)(const struct gpc_host *h, const struct gpc_target *t, const char *glob,
 			     const char *name, uint64_t *start, uint64_t *bytes);
+	/* [worker] threads_open for a child that was copied from the process of parent. */
+	gpc_status (*threads_fork)(const struct gpc_target_threads *parent,
+				   const struct gpc_target *t, struct gpc_target_threads **ret);
+	/* [worker] "buildid:..." of the file's note, else "sha1:..." of its bytes, all of
+	 * which are read for it, once for each file. ret has room for 64 bytes. */
+	gpc_status (*file_id)(const struct gpc_host *h, const struct gpc_target *t,
+			      const char *glob, char *ret);
 };
 
 #ifdef __cplusplus
