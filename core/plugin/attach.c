@@ -166,16 +166,17 @@ void gpc_instance_retry_failures(struct gpc_instance *i)
 {
 	for (size_t k = 0; k < i->failures.n;) {
 		struct gpc_failure f = i->failures.at[k];
+		bool lives = gpc_target_lives(f.view);
 
-		if (!gpc_target_lives(f.view)) {
-			gpc_target_put(f.view);
-		} else if (f.due > i->window) {
+		if (lives && f.due > i->window) {
 			k++;
 			continue;
 		}
 		i->failures.at[k] = i->failures.at[--i->failures.n];
-		if (f.due <= i->window)
+		if (lives)
 			attach_now(i, f.view, f.fails);
+		else
+			gpc_target_put(f.view);
 	}
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/patient.h"
 #include "base/thread.h"
 #include "base/vec.h"
 #include "plugin/match.h"
@@ -33,6 +34,7 @@ struct known {
 struct gpc_discovery {
 	struct gpc_discovery_setup setup;
 	struct gpc_matcher *matcher; /* the thread's own */
+	struct gpc_patient *patient;
 	pthread_t thread;
 	pthread_mutex_t lock; /* covers what follows */
 	pthread_cond_t work;
@@ -166,7 +168,7 @@ static bool is_wanted(const struct gpc_discovery *d, const struct gpc_target_vie
 			return true;
 		if (ppid <= 1)
 			return false;
-		parent = (struct gpc_target_id){.pid = ppid};
+		parent = (struct gpc_target_id){.pid = ppid, .patient = d->patient};
 		if (gpc_target_read(&parent, &up, NULL) < 0)
 			return is_among(d, ppid);
 		pid = ppid;
@@ -327,6 +329,7 @@ static void answer(struct gpc_discovery *d, const struct question *q)
 
 	if (!d->setup.identify(d->setup.ctx, q->pid, &id))
 		return;
+	id.patient = d->patient;
 	/* Before its mappings are read: what it maps later is asked again. */
 	remember(d, &id, 0);
 	if (gpc_target_read(&id, &v, &err) == GPC_OK) {
@@ -370,6 +373,8 @@ gpc_status gpc_discovery_new(const struct gpc_discovery_setup *setup, struct gpc
 		tables[k] = gpc_instance_collector(setup->instances[k])->match;
 	st = gpc_matcher_new(tables, setup->n_instances, &d->matcher, err);
 	if (st == GPC_OK)
+		st = gpc_patient_new("gpc-read", &d->patient, err);
+	if (st == GPC_OK)
 		st = gpc_thread_start(&d->thread, "gpc-discover", run, d, err);
 	if (st < 0) {
 		gpc_discovery_free(d);
@@ -391,6 +396,7 @@ void gpc_discovery_free(struct gpc_discovery *d)
 	if (d->is_running)
 		pthread_join(d->thread, NULL);
 	gpc_matcher_free(d->matcher);
+	gpc_patient_free(d->patient);
 	vec_deinit(&d->queue);
 	vec_deinit(&d->known);
 	pthread_cond_destroy(&d->work);

@@ -86,24 +86,34 @@ static void make_room(struct gpc_mem *m)
 		drop(m, oldest);
 }
 
-static gpc_status add(struct gpc_mem *m, uint64_t target, int32_t pid, struct open_mem **ret)
+/* Takes *fd, unless another thread was here first. */
+static struct open_mem *add(struct gpc_mem *m, uint64_t target, int *fd)
 {
-	struct open_mem o = {.target = target};
+	struct open_mem *known = find(m, target), o = {.target = target, .fd = *fd};
+
+	if (known)
+		return known;
+	make_room(m);
+	if (!vec_push(&m->open, o))
+		return NULL;
+	*fd = -1;
+	return &m->open.at[m->open.n - 1];
+}
+
+/* ---- not locked: the kernel keeps this waiting while the process is within an exec,
+ * which may take as long as a file system wants -------------------------------------- */
+
+static gpc_status open_memory(int32_t pid, int *ret)
+{
 	char path[40];
 
 	snprintf(path, sizeof path, "/proc/%d/mem", pid);
-	o.fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (o.fd < 0)
-		return errno == EACCES || errno == EPERM ? GPC_E_PERM
-		       : errno == ENOENT                 ? GPC_E_GONE
-							 : GPC_E_SYSTEM;
-	make_room(m);
-	if (!vec_push(&m->open, o)) {
-		close(o.fd);
-		return GPC_E_NOMEM;
-	}
-	*ret = &m->open.at[m->open.n - 1];
-	return GPC_OK;
+	*ret = open(path, O_RDONLY | O_CLOEXEC);
+	if (*ret >= 0)
+		return GPC_OK;
+	return errno == EACCES || errno == EPERM ? GPC_E_PERM
+	       : errno == ENOENT                 ? GPC_E_GONE
+						 : GPC_E_SYSTEM;
 }
 
 /* ---- shared -------------------------------------------------------------------- */
@@ -111,18 +121,18 @@ static gpc_status add(struct gpc_mem *m, uint64_t target, int32_t pid, struct op
 gpc_status gpc_mem_open(struct gpc_mem *m, uint64_t target, int32_t pid, struct gpc_err *err)
 {
 	struct open_mem *o;
-	autolock(&m->lock);
+	autoclose int fd = -1;
+	gpc_status st;
 
 	if (m->replay.read)
 		return GPC_OK;
-	o = find(m, target);
-	if (!o) {
-		gpc_status st = add(m, target, pid, &o);
-
-		if (st < 0)
-			return gpc_err_set(err, st, "memory of process %d: %s", pid,
-					   gpc_status_name(st));
-	}
+	st = open_memory(pid, &fd);
+	if (st < 0)
+		return gpc_err_set(err, st, "memory of process %d: %s", pid, gpc_status_name(st));
+	autolock(&m->lock);
+	o = add(m, target, &fd);
+	if (!o)
+		return gpc_err_nomem(err);
 	o->keepers++;
 	return GPC_OK;
 }
@@ -139,19 +149,38 @@ void gpc_mem_close(struct gpc_mem *m, uint64_t target)
 		drop(m, o);
 }
 
-/* The descriptor, which stays open until end_read. */
-static int begin_read(struct gpc_mem *m, uint64_t target, int32_t pid, gpc_status *st)
+static int use(struct gpc_mem *m, struct open_mem *o)
+{
+	o->readers++;
+	o->used = ++m->clock;
+	return o->fd;
+}
+
+static int use_known(struct gpc_mem *m, uint64_t target)
 {
 	struct open_mem *o;
 	autolock(&m->lock);
 
 	o = find(m, target);
-	*st = GPC_E_GONE;
-	if (!o && (!pid || (*st = add(m, target, pid, &o)) < 0))
+	return o ? use(m, o) : -1;
+}
+
+/* The descriptor, which stays open until end_read. */
+static int begin_read(struct gpc_mem *m, uint64_t target, int32_t pid, gpc_status *st)
+{
+	struct open_mem *o;
+	autoclose int made = -1;
+	int fd = use_known(m, target);
+
+	if (fd >= 0)
+		return fd;
+	*st = pid ? open_memory(pid, &made) : GPC_E_GONE;
+	if (*st < 0)
 		return -1;
-	o->readers++;
-	o->used = ++m->clock;
-	return o->fd;
+	autolock(&m->lock);
+	o = add(m, target, &made);
+	*st = o ? GPC_OK : GPC_E_NOMEM;
+	return o ? use(m, o) : -1;
 }
 
 static void end_read(struct gpc_mem *m, uint64_t target)
@@ -229,8 +258,8 @@ int64_t gpc_mem_gather(struct gpc_mem *m, uint64_t target, int32_t pid,
 		remote[i] = (struct iovec){(void *)(uintptr_t)ranges[i].addr, ranges[i].len};
 	}
 	got = process_vm_readv(pid, local, n, remote, n, 0);
-	/* Where seccomp or an old kernel takes the call away. */
-	if (got < 0 && (errno == ENOSYS || errno == EPERM))
+	/* Where seccomp or an old kernel takes the call away, or the main thread has ended. */
+	if (got < 0 && (errno == ENOSYS || errno == EPERM || errno == ESRCH))
 		return gather_one_by_one(m, target, pid, ranges, n);
 	return answer(got, errno, n);
 }

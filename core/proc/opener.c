@@ -16,7 +16,7 @@
 #include "base/thread.h"
 #include "proc/cgroupfs.h"
 #include "proc/container.h"
-#include "proc/debugfile.h"
+#include "proc/opening.h"
 #include "proc/root.h"
 
 #define QUEUE_MAX  4096
@@ -38,6 +38,7 @@ struct gpc_opener {
 	gpc_opener_cgroup_fn cgroup_fn;
 	void *ctx;
 	struct gpc_cgroupfs cgroupfs;
+	struct gpc_patient *patient;
 	struct gpc_log *log;
 	pthread_mutex_t lock;
 	pthread_cond_t work, idle;
@@ -46,6 +47,14 @@ struct gpc_opener {
 	size_t head, n;
 	bool is_busy, is_stopping;
 };
+
+static void tell_hanging(struct gpc_opener *o, const struct item *it)
+{
+	gpc_warn(o->log, "proc",
+		 "process %d: the file system of %s, or of its debug files, does not answer: "
+		 "functions may have no names",
+		 it->pid, it->path ? it->path : "its perf map");
+}
 
 /* With an image's file its debug file is looked for, while there is a process to
  * say where. */
@@ -58,7 +67,8 @@ static bool offer(struct gpc_opener *o, const struct item *it, int fd)
 		return false;
 	if (kept < 0)
 		return true;
-	debug = gpc_debugfiles_open(it->pid, it->path, kept);
+	if (gpc_opening_debug(o->patient, it->pid, it->path, kept, &debug) < 0)
+		tell_hanging(o, it);
 	if (debug.own >= 0) {
 		gpc_debug(o->log, "proc", "debug file of %s found", it->path);
 		gpc_images_offer_debug(o->images, it->image, GPC_DEBUG_OWN, debug.own);
@@ -76,21 +86,26 @@ static void mapped_path(const struct item *it, char *ret, size_t size)
 
 /* The kernel's own link to the mapped file: right even when the file has been
  * deleted or replaced. Needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. */
-static bool open_mapped(struct gpc_opener *o, const struct item *it)
+static bool open_mapped(struct gpc_opener *o, const struct item *it, int *fd)
 {
 	char path[80];
-	int fd;
 
 	mapped_path(it, path, sizeof path);
-	return gpc_regular_open(path, &fd, NULL, NULL) == GPC_OK && offer(o, it, fd);
+	*fd = gpc_opening_file(o->patient, 0, path, NULL);
+	return *fd >= 0 && offer(o, it, *fd);
 }
 
-static bool open_in_root(struct gpc_opener *o, const struct item *it, int32_t pid)
+static bool open_in_root(struct gpc_opener *o, const struct item *it, int32_t pid, int *fd)
 {
-	int fd;
+	*fd = pid > 0 ? gpc_opening_file(o->patient, pid, it->path, NULL) : -1;
+	return *fd >= 0 && offer(o, it, *fd);
+}
 
-	return pid > 0 && gpc_root_open(pid, it->path, &fd, NULL, NULL) == GPC_OK &&
-	       offer(o, it, fd);
+/* Most short-lived processes live in our own root. */
+static bool open_in_ours(struct gpc_opener *o, const struct item *it, int *fd)
+{
+	*fd = gpc_opening_file(o->patient, 0, it->path, NULL);
+	return *fd >= 0 && offer(o, it, *fd);
 }
 
 static void open_image(struct gpc_opener *o, const struct item *it)
@@ -99,11 +114,14 @@ static void open_image(struct gpc_opener *o, const struct item *it)
 
 	if (!gpc_images_wants_file(o->images, it->image))
 		return;
-	if (open_mapped(o, it) || open_in_root(o, it, it->pid) || open_in_root(o, it, it->ppid))
+	if (open_mapped(o, it, &fd))
 		return;
-	/* Gone already: most short-lived processes live in our own root. */
-	if (gpc_regular_open(it->path, &fd, NULL, NULL) == GPC_OK && offer(o, it, fd))
+	/* One that does not answer would not under another name. */
+	if (fd != GPC_E_TIMEOUT && (open_in_root(o, it, it->pid, &fd) ||
+				    open_in_root(o, it, it->ppid, &fd) || open_in_ours(o, it, &fd)))
 		return;
+	if (fd == GPC_E_TIMEOUT)
+		tell_hanging(o, it);
 	gpc_debug(o->log, "proc", "process %d: %s could not be opened: its functions have no names",
 		  it->pid, it->path);
 	gpc_images_give_up(o->images, it->image);
@@ -125,25 +143,32 @@ static void open_perf_map(struct gpc_opener *o, const struct item *it)
 	char path[64];
 	struct stat st;
 	int32_t inner = gpc_ns_pid(it->pid);
-	int fd = -1;
+	int fd;
 
 	if (!inner)
 		return;
 	snprintf(path, sizeof path, "/tmp/perf-%d.map", inner);
-	if (gpc_root_open(it->pid, path, &fd, &st, NULL) == GPC_OK)
+	fd = gpc_opening_file(o->patient, it->pid, path, &st);
+	if (fd >= 0)
 		give(o, it, GPC_JIT_PERF_MAP, path, fd, &st);
+	else if (fd == GPC_E_TIMEOUT)
+		tell_hanging(o, it);
 }
 
 static void open_jitdump(struct gpc_opener *o, const struct item *it)
 {
 	struct stat st;
 	char path[80];
-	int fd = -1;
+	int fd;
 
 	mapped_path(it, path, sizeof path);
-	if (gpc_regular_open(path, &fd, &st, NULL) == GPC_OK ||
-	    gpc_root_open(it->pid, it->path, &fd, &st, NULL) == GPC_OK)
+	fd = gpc_opening_file(o->patient, 0, path, &st);
+	if (fd < 0 && fd != GPC_E_TIMEOUT)
+		fd = gpc_opening_file(o->patient, it->pid, it->path, &st);
+	if (fd >= 0)
 		give(o, it, GPC_JIT_DUMP, it->path, fd, &st);
+	else if (fd == GPC_E_TIMEOUT)
+		tell_hanging(o, it);
 }
 
 /* By number first: right even when the process has moved on or gone. Where
@@ -220,7 +245,9 @@ gpc_status gpc_opener_new(struct gpc_images *images, gpc_opener_jit_fn fn, void 
 	pthread_mutex_init(&o->lock, NULL);
 	gpc_cond_init(&o->work);
 	gpc_cond_init(&o->idle);
-	if (gpc_thread_start(&o->thread, "gpc-open", run, o, err) < 0) {
+	if (gpc_patient_new("gpc-file", &o->patient, err) < 0 ||
+	    gpc_thread_start(&o->thread, "gpc-open", run, o, err) < 0) {
+		gpc_patient_free(o->patient);
 		gpc_cgroupfs_deinit(&o->cgroupfs);
 		free(o->queue);
 		free(o);
@@ -244,6 +271,7 @@ void gpc_opener_free(struct gpc_opener *o)
 	pthread_cond_destroy(&o->work);
 	pthread_cond_destroy(&o->idle);
 	pthread_mutex_destroy(&o->lock);
+	gpc_patient_free(o->patient);
 	gpc_cgroupfs_deinit(&o->cgroupfs);
 	free(o->queue);
 	free(o);

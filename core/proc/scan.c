@@ -132,7 +132,7 @@ static void look_at(struct gpc_scan *s, int32_t pid)
 	struct seen *was = find(s, pid);
 
 	if (!gpc_proc_stat_read(s->procfd, pid, &stat) || stat.flags & GPC_PF_KTHREAD ||
-	    stat.state == 'Z')
+	    gpc_proc_stat_is_over(&stat))
 		return;
 	now.start_time = stat.start_time;
 	now.cpu_ticks = stat.cpu_ticks;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_AREAS 65536
+#define MAX_AREAS 16384 /* executable ones; what a browser has is some hundred */
 
 struct gpc_space *gpc_space_new(void)
 {
@@ -84,21 +84,36 @@ static struct gpc_space *with_area(const struct gpc_space *old, const struct gpc
 	return s;
 }
 
+/* Between its neighbours, which it does not touch. */
+static bool insert(struct gpc_space *s, uint32_t at, const struct gpc_area *area)
+{
+	if (s->n == s->room) {
+		uint32_t room = s->n + s->n / 2 + 4;
+		struct gpc_area *areas = realloc(s->areas, room * sizeof *areas);
+
+		if (!areas)
+			return false;
+		s->areas = areas;
+		s->room = room;
+	}
+	memmove(s->areas + at + 1, s->areas + at, (s->n - at) * sizeof *s->areas);
+	s->areas[at] = *area;
+	s->n++;
+	return true;
+}
+
 bool gpc_space_map(struct gpc_space **s, const struct gpc_area *area)
 {
-	const struct gpc_area *known = gpc_space_find(*s, area->start);
+	uint32_t at = lower_bound(*s, area->start);
 	struct gpc_space *next;
 
 	if (area->start >= area->end || (*s)->n >= MAX_AREAS)
 		return false;
-	if (known && memcmp(known, area, sizeof *area) == 0)
+	if (at < (*s)->n && memcmp(&(*s)->areas[at], area, sizeof *area) == 0)
 		return true;
-	/* The common case, a new last area, needs no copy of the others. */
-	if ((*s)->refs == 1 && (*s)->n < (*s)->room &&
-	    ((*s)->n == 0 || (*s)->areas[(*s)->n - 1].end <= area->start)) {
-		(*s)->areas[(*s)->n++] = *area;
-		return true;
-	}
+	/* The common case: nobody shares the space, and nothing was there. */
+	if ((*s)->refs == 1 && (at == (*s)->n || (*s)->areas[at].start >= area->end))
+		return insert(*s, at, area);
 	next = with_area(*s, area);
 	if (!next)
 		return false;

@@ -30,7 +30,7 @@ struct gpc_space *gpc_space_get(struct gpc_space *s);
 void gpc_space_put(struct gpc_space *s); /* NULL is fine */
 
 /* Puts an area in, replacing what it covers. *s is replaced by a copy when it
- * is shared. False: no memory (nothing changed). At most 65536 areas. */
+ * is shared. False: no memory (nothing changed). At most 16384 areas. */
 bool gpc_space_map(struct gpc_space **s, const struct gpc_area *area);
 /* NULL: nothing mapped there. Borrowed until the next gpc_space_map. */
 const struct gpc_area *gpc_space_find(const struct gpc_space *s, uint64_t address);

@@ -27,6 +27,11 @@ gpc_status gpc_table_new(const char *procfs, struct gpc_images *images,
 		free(t);
 		return gpc_err_sys(err, "open %s", procfs);
 	}
+	if (gpc_patient_new("gpc-maps", &t->patient, err) < 0) {
+		close(t->procfd);
+		free(t);
+		return GPC_E_NOMEM;
+	}
 	t->images = images;
 	t->needs = *needs;
 	t->log = log;
@@ -58,6 +63,7 @@ void gpc_table_free(struct gpc_table *t)
 	gpc_u64map_deinit(&t->cgroups);
 	gpc_u64map_deinit(&t->by_id);
 	gpc_u64map_deinit(&t->by_pid);
+	gpc_patient_free(t->patient);
 	close(t->procfd);
 	free(t);
 }
@@ -166,6 +172,7 @@ void gpc_table_fork(struct gpc_table *t, int32_t pid, int32_t ppid)
 	if (!p)
 		return;
 	p->ppid = ppid;
+	p->is_forked = true;
 	p->older = NULL; /* the pid was free: no relation to its earlier owner */
 	if (parent) {
 		set_comm(p, parent->comm);
@@ -201,6 +208,8 @@ void gpc_table_exec(struct gpc_table *t, int32_t pid, const char *comm)
 		p->exec_count = old->exec_count + 1;
 		inherit_place(p, old);
 	}
+	p->exit_ns = 0; /* another thread than the main one may do it, and takes its place */
+	p->is_headless = false;
 	p->is_kernel = false; /* a helper the kernel started is a program now */
 	p->has_jit = false;
 	p->is_announced = p->is_placed = false;
@@ -211,10 +220,25 @@ void gpc_table_exec(struct gpc_table *t, int32_t pid, const char *comm)
 		t, p, &(struct gpc_process_event){.kind = GPC_PROC_EXEC, .pid = pid, .path = comm});
 }
 
+/* Asked only of who counts: most that end were never sampled. */
+static bool goes_on(const struct gpc_table *t, const struct gpc_process *p)
+{
+	struct gpc_proc_stat stat;
+
+	return p && (p->is_sampled || p->is_given) &&
+	       gpc_proc_stat_read(t->procfd, p->pid, &stat) && stat.threads > 1;
+}
+
+/* Told of the main thread; the others may end with it a moment later, or go on for
+ * years: gpc_table_trim looks again. */
 void gpc_table_exit(struct gpc_table *t, int32_t pid)
 {
 	struct gpc_process *p = gpc_table_find(t, pid);
 
+	if (goes_on(t, p)) {
+		p->is_headless = true;
+		return;
+	}
 	if (p)
 		p->exit_ns = t->time_ns ? t->time_ns : 1;
 	gpc_table_changed(t, p, &(struct gpc_process_event){.kind = GPC_PROC_EXIT, .pid = pid});
@@ -337,7 +361,7 @@ struct gpc_process *gpc_table_enter(struct gpc_table *t, int32_t pid)
 		if (pid <= 0 || !gpc_proc_stat_read(t->procfd, pid, &stat))
 			return NULL;
 		/* Its end was told already: an entry of it would stay for ever. */
-		if (stat.state == 'Z' || stat.state == 'X')
+		if (gpc_proc_stat_is_over(&stat))
 			return NULL;
 		p = enter(t, pid);
 		if (!p)
@@ -377,9 +401,21 @@ static bool is_over(struct gpc_table *t, const struct gpc_process *p, uint32_t w
 	return gpc_table_find(t, p->pid) != p && p->window <= window;
 }
 
+static void end_headless(struct gpc_table *t)
+{
+	for (size_t i = 0; i < t->by_id.room; i++) {
+		struct gpc_process *p = live_at(t, i);
+
+		if (p && p->is_headless && !goes_on(t, p))
+			gpc_table_exit(t, p->pid);
+	}
+}
+
 void gpc_table_trim(struct gpc_table *t, uint32_t window, uint64_t end_ns)
 {
 	vec(struct gpc_process *) over = {0};
+
+	end_headless(t);
 
 	if (t->window <= window)
 		t->window = window + 1;

@@ -32,6 +32,8 @@ struct gpc_process {
 	int jitdump_fd;            /* the same */
 	char comm[16];             /* at exec; else of the main thread when first seen */
 	bool is_sampled;           /* used CPU since we know it */
+	bool is_forked;            /* its fork was seen */
+	bool is_headless;          /* its main thread ended, others go on */
 	bool is_kernel;            /* a kernel thread, or swapper */
 	bool has_jit;              /* code without a file was sampled */
 	bool is_announced;         /* discovery was told */

@@ -3,11 +3,13 @@
 #ifndef GPC_PROC_TABLE_IMPL_H
 #define GPC_PROC_TABLE_IMPL_H
 
+#include "base/patient.h"
 #include "base/vec.h"
 #include "proc/table.h"
 
 struct gpc_table {
 	int procfd;
+	struct gpc_patient *patient; /* reads mappings */
 	uint64_t next_id;
 	uint32_t window;
 	uint64_t time_ns;                /* of the event being told */

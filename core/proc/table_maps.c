@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The process table: mappings, told by events or read from /proc. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "proc/maps.h"
+#include "proc/stat.h"
 #include "proc/table_impl.h"
 #include "sym/jitdump.h"
 
@@ -75,16 +77,35 @@ static void read_line(struct gpc_table *t, struct gpc_process *p, const struct g
 	map_area(t, p, &m);
 }
 
+/* Of a main thread that has ended they are empty, whatever the others do. */
 static bool read_maps(struct gpc_table *t, struct gpc_process *p, int32_t pid)
 {
-	char name[32];
+	char name[48];
 	autofree char *text = NULL;
 	struct gpc_maps_line line;
 	const char *at;
 	size_t n = 0;
+	struct gpc_err err;
+	int32_t tid;
 
 	snprintf(name, sizeof name, "%d/maps", pid);
-	if (gpc_read_file(t->procfd, name, MAPS_MAX, &text, &n, NULL) < 0 || n == 0)
+	if (gpc_patient_read(t->patient, t->procfd, name, MAPS_MAX, &text, &n, &err) < 0) {
+		if (err.code == GPC_E_TIMEOUT)
+			gpc_warn(t->log, "proc",
+				 "process %d: its mappings can't be read, the kernel does not "
+				 "answer: "
+				 "its functions have no names",
+				 pid);
+		return false;
+	}
+	snprintf(name, sizeof name, "%d/task", pid);
+	tid = n ? 0 : gpc_proc_other_thread(t->procfd, name, pid);
+	if (tid) {
+		free(take(text));
+		snprintf(name, sizeof name, "%d/task/%d/maps", pid, tid);
+		gpc_patient_read(t->patient, t->procfd, name, MAPS_MAX, &text, &n, NULL);
+	}
+	if (!n)
 		return false;
 	at = text;
 	while (gpc_maps_next(&at, text + n, &line))
@@ -104,7 +125,8 @@ const struct gpc_space *gpc_table_space(struct gpc_table *t, struct gpc_process 
 	p->space = gpc_space_new();
 	if (!p->space)
 		return &nothing;
-	if (read_maps(t, p, p->pid) || p->exec_count || !p->ppid)
+	/* What a child that has gone had was its parent's, if it did nothing but fork. */
+	if (read_maps(t, p, p->pid) || p->exec_count || !p->is_forked)
 		return p->space;
 	parent = gpc_table_find(t, p->ppid);
 	if (parent && parent->space && parent->space->n) {

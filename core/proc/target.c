@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/io.h"
+#include "base/patient.h"
 #include "base/vec.h"
 #include "proc/maps.h"
 #include "proc/root.h"
@@ -60,8 +61,27 @@ static gpc_status split_maps(struct gpc_target_view *v, char *text, size_t n, st
 	return GPC_OK;
 }
 
+/* Those of another thread where the main one has ended and has none. */
+static gpc_status read_maps(int procfd, const struct gpc_target_id *id, char **ret, size_t *n,
+			    struct gpc_err *err)
+{
+	char path[32] = "maps";
+	int32_t tid = 0;
+
+	for (;;) {
+		gpc_try(id->patient
+				? gpc_patient_read(id->patient, procfd, path, TEXT_MAX, ret, n, err)
+				: gpc_read_file(procfd, path, TEXT_MAX, ret, n, err));
+		if (*n || tid || !(tid = gpc_proc_other_thread(procfd, "task", id->pid)))
+			return GPC_OK;
+		free(take(*ret));
+		snprintf(path, sizeof path, "task/%d/maps", tid);
+	}
+}
+
 /* maps, cmdline and cgroup lie one after another in one block. */
-static gpc_status read_texts(struct gpc_target_view *v, int procfd, struct gpc_err *err)
+static gpc_status read_texts(struct gpc_target_view *v, int procfd, const struct gpc_target_id *id,
+			     struct gpc_err *err)
 {
 	autofree char *maps = NULL;
 	autofree char *cmdline = NULL;
@@ -69,7 +89,7 @@ static gpc_status read_texts(struct gpc_target_view *v, int procfd, struct gpc_e
 	size_t n_maps = 0, n_cmdline = 0, n_cgroup = 0;
 	char *at;
 
-	gpc_try(gpc_read_file(procfd, "maps", TEXT_MAX, &maps, &n_maps, err));
+	gpc_try(read_maps(procfd, id, &maps, &n_maps, err));
 	gpc_read_file(procfd, "cmdline", 1 << 20, &cmdline, &n_cmdline, NULL);
 	gpc_read_file(procfd, "cgroup", 1 << 16, &cgroup, &n_cgroup, NULL);
 	v->text = malloc(n_maps + n_cmdline + n_cgroup + 3);
@@ -154,18 +174,18 @@ gpc_status gpc_target_read(const struct gpc_target_id *id, struct gpc_target_vie
 		return gpc_err_nomem(err);
 	v->refs = 1;
 	v->target.pidfd = -1;
+	v->target.pid = id->pid;
 	snprintf(path, sizeof path, "/proc/%d", id->pid);
 	procfd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (procfd < 0)
 		return gpc_err_sys(err, "process %d", id->pid);
-	if (!gpc_proc_stat_read(root, id->pid, &stat) || stat.state == 'Z' || stat.state == 'X' ||
+	if (!gpc_proc_stat_read(root, id->pid, &stat) || gpc_proc_stat_is_over(&stat) ||
 	    !gpc_proc_user(id->pid, &uid, &gid))
 		return gpc_err_set(err, GPC_E_GONE, "process %d has ended", id->pid);
-	gpc_try(read_texts(v, procfd, err));
+	gpc_try(read_texts(v, procfd, id, err));
 	read_exe(v, procfd);
 	memcpy(v->comm, stat.comm, sizeof v->comm);
 	v->target.struct_size = sizeof v->target;
-	v->target.pid = id->pid;
 	v->target.id = id->id;
 	v->target.exec_count = id->exec_count;
 	v->target.ppid = stat.ppid;
@@ -209,5 +229,5 @@ bool gpc_target_lives(const struct gpc_target_view *v)
 	autoclose int root = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	return gpc_proc_stat_read(root, v->target.pid, &stat) &&
-	       stat.start_time == v->target.start_time && stat.state != 'Z' && stat.state != 'X';
+	       stat.start_time == v->target.start_time && !gpc_proc_stat_is_over(&stat);
 }

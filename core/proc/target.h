@@ -28,6 +28,7 @@ struct gpc_target_id {
 	int32_t pid;
 	uint64_t id;
 	uint32_t exec_count;
+	struct gpc_patient *patient; /* reads its mappings; NULL: whoever asks waits himself */
 };
 
 /* One reference. GPC_E_GONE: no such process, or a zombie. */

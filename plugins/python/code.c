@@ -5,13 +5,12 @@
 
 #include "text.h"
 
-#define CODE_MAX  512 /* bytes of a PyCodeObject before its bytecode */
 #define LINES_MAX 65536
 #define CODE_SPAN (64 << 20) /* bytecode of one function, in bytes */
 
 static size_t code_bytes(const struct py_layout *l)
 {
-	return l->code_size <= CODE_MAX ? l->code_size : CODE_MAX;
+	return l->code_size <= PY_CODE_MAX ? l->code_size : PY_CODE_MAX;
 }
 
 static uint64_t mix(uint64_t h, uint64_t value)
@@ -33,7 +32,7 @@ static uint64_t identity(const struct py_layout *l, const uint8_t *code)
 
 uint64_t gpc_py_code_identity(const struct py_memory *m, const struct py_layout *l, uint64_t at)
 {
-	uint8_t code[CODE_MAX];
+	uint8_t code[PY_CODE_MAX];
 
 	return gpc_py_read(m, at, code, code_bytes(l)) ? identity(l, code) : 0;
 }
@@ -117,7 +116,7 @@ static struct py_code *make(const struct py_memory *m, const struct py_layout *l
 gpc_status gpc_py_code_read(const struct py_memory *m, const struct py_layout *l, uint64_t at,
 			    uint64_t *code_type, struct py_code **ret)
 {
-	uint8_t code[CODE_MAX];
+	uint8_t code[PY_CODE_MAX];
 	struct parts parts;
 	struct py_code *c;
 

@@ -5,7 +5,6 @@
  * (3.11: marked; 3.12 on: a frame of its own, in the loop's C frame). */
 #include "frames.h"
 
-#define FRAME_MAX  256
 #define BLOCK_MAX  16384
 #define CHUNK_HEAD 24         /* _PyStackChunk: previous, size, top (cpython/pystate.h) */
 #define CHUNK_MAX  (1u << 28) /* bytes; no thread's chunk is larger */
@@ -22,7 +21,7 @@ struct walk {
 	const struct py_layout *l;
 	struct py_stack *ret;
 	struct block block;
-	uint8_t one[FRAME_MAX]; /* a frame that lies elsewhere */
+	uint8_t one[PY_INNER_MAX]; /* a frame that lies elsewhere */
 };
 
 /* The end of the thread's current chunk, in which its innermost frames lie. */

@@ -3,12 +3,10 @@
  * interpreter's loop of its own. */
 #include "frames.h"
 
-#define FRAME_MAX 512
-
 static bool read_frame(const struct py_memory *m, const struct py_layout *l, uint64_t at,
 		       struct py_frame *f, uint64_t *back)
 {
-	uint8_t bytes[FRAME_MAX];
+	uint8_t bytes[PY_FRAME_MAX];
 	size_t need = l->frame_at + 4u, want = l->frame_locals + 8u;
 	size_t got = gpc_py_read_some(m, at, bytes, want < sizeof bytes ? want : sizeof bytes);
 	int32_t lasti;

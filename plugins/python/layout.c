@@ -64,12 +64,52 @@ static void complete(struct py_layout *l)
 	l->gil_locked = (uint16_t)(l->gil_locked - l->gil_base);
 }
 
+/* Words at these offsets, as far as the version has them, end before limit. */
+static bool all_end_before(const uint16_t *offsets, size_t n, size_t limit)
+{
+	for (size_t i = 0; i < n; i++)
+		if (offsets[i] != PY_NONE && offsets[i] + 8u > limit)
+			return false;
+	return true;
+}
+#define are_within(limit, ...)                          \
+	all_end_before((const uint16_t[]){__VA_ARGS__}, \
+		       sizeof((const uint16_t[]){__VA_ARGS__}) / sizeof(uint16_t), (limit))
+
+static bool is_frame_sound(const struct py_layout *l)
+{
+	if (l->version < PY_VERSION(3, 11))
+		return l->frame_at + 4u <= PY_FRAME_MAX &&
+		       are_within(l->frame_at + 4u, l->frame_back, l->frame_code);
+	return l->frame_size <= PY_INNER_MAX && l->frame_owner < l->frame_size &&
+	       (l->frame_is_entry == PY_NONE || l->frame_is_entry < l->frame_size) &&
+	       are_within(l->frame_size, l->frame_back, l->frame_code, l->frame_at) &&
+	       (l->frame_tlbc == PY_NONE || l->frame_tlbc + 4u <= l->frame_size);
+}
+
+static bool is_code_sound(const struct py_layout *l)
+{
+	size_t n = l->code_size < PY_CODE_MAX ? l->code_size : PY_CODE_MAX;
+
+	return are_within(n, l->ob_type, l->code_name, l->code_file, l->code_lines,
+			  l->code_qualname, l->code_names, l->code_tlbc) &&
+	       (l->code_argcount == PY_NONE || l->code_argcount + 4u <= n) &&
+	       l->code_firstline + 4u <= n;
+}
+
+bool gpc_py_layout_is_sound(const struct py_layout *l)
+{
+	return is_frame_sound(l) && is_code_sound(l) && l->bytes_data <= PY_HEAD_MAX &&
+	       are_within(l->bytes_data, l->ob_size) &&
+	       (l->str_length == PY_NONE ||
+		(l->str_ascii <= PY_HEAD_MAX && l->str_state + 4u <= l->str_ascii &&
+		 are_within(l->str_ascii, l->str_length)));
+}
+
 static bool is_whole(const struct py_layout *l)
 {
-	return l->frame_size <= 256 && l->code_size <= 4096 && l->code_adaptive <= l->code_size &&
-	       l->frame_at + 8 <= l->frame_size + 8 && l->str_ascii >= 24 && l->str_ascii <= 64 &&
-	       l->ob_type <= 64 && l->bytes_data <= 64 && l->thread_frame <= 4096 &&
-	       l->frame_owner < l->frame_size && l->frame_back < l->frame_size &&
+	return gpc_py_layout_is_sound(l) && l->code_size <= 4096 &&
+	       l->code_adaptive <= l->code_size && l->str_ascii >= 24 && l->thread_frame <= 4096 &&
 	       l->gil_holder <= 256 && l->gil_locked <= 256;
 }
 

@@ -83,6 +83,13 @@ const struct py_layout *gpc_py_layout_find(uint16_t version, bool is_debug);
 /* From the bytes of _Py_DebugOffsets. False: they make no sense. */
 #define PY_DEBUG_OFFSETS_MAX 1024
 bool gpc_py_layout_parse(const uint8_t *bytes, size_t n, struct py_layout *ret);
+/* Do all offsets lie within what is read at once? A process tells some of them: until
+ * this was asked they may lead anywhere. */
+#define PY_FRAME_MAX 512 /* bytes of a frame */
+#define PY_CODE_MAX  512 /* of a PyCodeObject, before its bytecode */
+#define PY_HEAD_MAX  64  /* of an object, before its contents */
+#define PY_INNER_MAX 256 /* of a _PyInterpreterFrame, before its locals */
+bool gpc_py_layout_is_sound(const struct py_layout *l);
 /* Do the bytes begin as they do? */
 bool gpc_py_layout_is_published(const uint8_t *bytes, size_t n);
 

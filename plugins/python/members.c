@@ -132,7 +132,7 @@ bool gpc_py_members_agree(const struct py_memory *m, const struct py_members *me
 	/* From 3.11 on frame objects are not what is executed. */
 	for (unsigned i = 0; l->version < PY_VERSION(3, 11) && i < 3; i++)
 		compare(members->frame, members->n_frame, &frame_pairs[i], l, &v);
-	if (v.other > v.same) {
+	if (v.other > v.same || !gpc_py_layout_is_sound(l)) {
 		gpc_host_reportf(m->host, m->target, GPC_E_CORRUPT,
 				 "Python: its code objects are not laid out as this version knows "
 				 "them (%u of %u members are elsewhere)",

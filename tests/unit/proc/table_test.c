@@ -318,6 +318,30 @@ static void test_enter(void **state)
 	assert_null(gpc_table_enter(w->table, 50));
 }
 
+/* pthread_exit() in main: the process goes on without its main thread. */
+static void test_main_thread_ends(void **state)
+{
+	struct world *w = *state;
+	struct gpc_process *p;
+
+	lives_as(w, 50, "headless", 1, 0);
+	p = sampled(w, 50);
+	write_file(w, 50, "stat",
+		   "50 (headless) Z 1 1 1 0 -1 0 0 0 0 0 10 20 0 0 20 0 3 0 555 0 0\n");
+	gpc_table_exit(w->table, 50);
+	assert_int_equal(p->exit_ns, 0);
+	assert_ptr_equal(gpc_table_enter(w->table, 50), p);
+	gpc_table_trim(w->table, w->window, 5000);
+	assert_ptr_equal(gpc_table_find(w->table, 50), p);
+	/* The last thread's end is told by nobody. */
+	gone(w, 50);
+	w->n_events = 0;
+	gpc_table_trim(w->table, ++w->window, 6000);
+	assert_int_equal(w->events[0].kind, GPC_PROC_EXIT);
+	gpc_table_trim(w->table, ++w->window, 7000);
+	assert_null(gpc_table_find(w->table, 50));
+}
+
 /* ---- what discovery is told -------------------------------------------------------------- */
 
 static void test_events(void **state)
@@ -415,6 +439,7 @@ int main(void)
 		world_test(test_sampled_in_a_later_window_than_the_one_trimmed),
 		world_test(test_pid_used_again),
 		world_test(test_enter),
+		world_test(test_main_thread_ends),
 		world_test(test_events),
 		world_test(test_each_image_is_announced),
 		world_test(test_late_listeners_are_told_of_live_images_only),

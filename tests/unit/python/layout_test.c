@@ -108,6 +108,29 @@ static void published_nonsense(void **state)
 	assert_false(gpc_py_layout_parse(bytes, sizeof bytes, &l));
 }
 
+/* Each of frame, code and str, one after another, beyond what is read at once. */
+static void published_beyond_what_is_read(void **state)
+{
+	static const unsigned numbers[] = {25, 26, 28, 30, 32, 33, 34, 35, 36, 37, 38, 65, 66, 67};
+	uint8_t bytes[PY_DEBUG_OFFSETS_MAX];
+	struct py_layout l;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		make_published(bytes);
+		put(bytes, 3 + numbers[i], 4090);
+		if (gpc_py_layout_parse(bytes, sizeof bytes, &l))
+			fail_msg("number %u is believed", numbers[i]);
+	}
+}
+
+static void tables_are_sound(void **state)
+{
+	(void)state;
+	for (const struct py_layout *l = gpc_py_tables; l->version; l++)
+		assert_true(gpc_py_layout_is_sound(l));
+}
+
 static bool parse(const char *text, struct py_version *v)
 {
 	return gpc_py_version_parse(text, strlen(text), v);
@@ -136,9 +159,13 @@ static void versions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tables_are_there),  cmocka_unit_test(tables_are_right),
-		cmocka_unit_test(published_offsets), cmocka_unit_test(published_nonsense),
+		cmocka_unit_test(tables_are_there),
+		cmocka_unit_test(tables_are_right),
+		cmocka_unit_test(published_offsets),
+		cmocka_unit_test(published_nonsense),
 		cmocka_unit_test(versions),
+		cmocka_unit_test(published_beyond_what_is_read),
+		cmocka_unit_test(tables_are_sound),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
