@@ -106,6 +106,7 @@ static void hand_over(struct gpc_core *core, struct gpc_profile *p)
 		return;
 	if (core->finished.n == FINISHED_MAX) {
 		gpc_profile_put(core->finished.at[0]);
+		core->state.dropped++;
 		memmove(core->finished.at, core->finished.at + 1,
 			--core->finished.n * sizeof *core->finished.at);
 		gpc_warn(&core->log, "core", "a profile was dropped: gpc_core_step was not called");
@@ -133,7 +134,7 @@ static void end_window(struct gpc_core *core, struct gpc_window *win, uint64_t n
 	win->deadline_ns = gpc_now_ns() + DEADLINE_NS;
 	names = gpc_core_next_names(core);
 	gpc_sampler_cut(core->sampler, win->end_ns, next_end_ns, names);
-	if (gpc_core_finish(core, win, end_unix_ns, &p, &err) < 0) {
+	if (gpc_core_finish(core, win, names, end_unix_ns, &p, &err) < 0) {
 		window_failed(core, &err);
 	} else {
 		gpc_deliver_put(core->deliver, p);
@@ -185,9 +186,11 @@ static void *run(void *arg)
 
 gpc_status gpc_core_start_control(struct gpc_core *core, struct gpc_err *err)
 {
+	pthread_mutex_lock(&core->lock);
 	core->state.is_running = 1; /* nobody may see it stopped before it began */
 	if (!gpc_options_number(core->options, "perf-event-period"))
 		core->state.hz = core->session.hz;
+	pthread_mutex_unlock(&core->lock);
 	gpc_try(gpc_thread_start(&core->control, "gpc-control", run, core, err));
 	core->is_started = true;
 	return GPC_OK;
@@ -283,17 +286,18 @@ GPC_EXPORT void gpc_core_state(struct gpc_core *core, struct gpc_core_state *ret
 {
 	struct gpc_core_state state;
 	size_t size = ret->size < sizeof state ? ret->size : sizeof state;
-	uint64_t samples = core->sampler ? gpc_sampler_progress(core->sampler) : 0;
+	struct gpc_sampler *sampler;
 
-	if (core->sampler) {
-		gpc_sampler_lock(core->sampler);
-		core->state.processes = (uint32_t)gpc_table_count(gpc_sampler_table(core->sampler));
-		gpc_sampler_unlock(core->sampler);
-	}
 	pthread_mutex_lock(&core->lock);
 	state = core->state;
+	sampler = core->sampler; /* it stays until gpc_core_free */
 	pthread_mutex_unlock(&core->lock);
 	state.size = size;
-	state.samples = samples;
+	if (sampler) {
+		state.samples = gpc_sampler_progress(sampler);
+		gpc_sampler_lock(sampler);
+		state.processes = (uint32_t)gpc_table_count(gpc_sampler_table(sampler));
+		gpc_sampler_unlock(sampler);
+	}
 	memcpy(ret, &state, size);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/thread.h"
 #include "core_impl.h"
 #include "proc/elfid.h"
 #include "profile/about.h"
@@ -24,7 +26,11 @@ static void on_line(void *ctx, const struct gpc_log_line *line)
 {
 	struct gpc_core *core = ctx;
 
+	/* What the callback itself causes to be logged is dropped: it would never end. */
+	if (pthread_mutex_lock(&core->log_lock) == EDEADLK)
+		return;
 	core->setup.on_log(core->setup.ctx, line);
+	pthread_mutex_unlock(&core->log_lock);
 }
 
 /* What a newer program sets beyond our struct must be zero. */
@@ -67,6 +73,7 @@ GPC_EXPORT gpc_status gpc_core_new(const struct gpc_core_setup *setup, struct gp
 	gpc_log_init(&core->log, core->setup.log_level ? core->setup.log_level : GPC_INFO,
 		     core->setup.on_log ? on_line : NULL, core);
 	pthread_mutex_init(&core->lock, NULL);
+	gpc_mutex_init_checked(&core->log_lock);
 	core->end_fd = core->ready_fd = core->proc_fd = -1;
 	st = build(core, err);
 	if (st < 0) {
@@ -112,10 +119,13 @@ static void no_line(void *ctx, const struct gpc_log_line *line)
  * reach from there stays. Threads and descriptors go. */
 static void abandon(struct gpc_core *core)
 {
+	pthread_mutex_lock(&core->log_lock);
 	core->setup.on_log = no_line;
+	pthread_mutex_unlock(&core->log_lock);
 	gpc_scan_free(core->scan);
 	gpc_connector_free(core->connector);
 	gpc_sampler_free(core->sampler);
+	gpc_core_free_containers(core);
 	close_fds(core);
 }
 
@@ -149,6 +159,7 @@ GPC_EXPORT void gpc_core_free(struct gpc_core *core)
 	close_fds(core);
 	pthread_mutex_destroy(&core->lock);
 	gpc_log_deinit(&core->log);
+	pthread_mutex_destroy(&core->log_lock);
 	free(core);
 }
 
@@ -216,6 +227,11 @@ GPC_EXPORT const char *gpc_core_get(struct gpc_core *core, const char *name)
 GPC_EXPORT int64_t gpc_core_get_int(struct gpc_core *core, const char *name)
 {
 	return gpc_options_number(core->options, name);
+}
+
+GPC_EXPORT int gpc_core_is_given(struct gpc_core *core, const char *name)
+{
+	return gpc_options_origin(core->options, name) == GPC_FROM_ARGS;
 }
 
 GPC_EXPORT void gpc_core_help(struct gpc_core *core, const char *usage, FILE *out, int width)

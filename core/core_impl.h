@@ -69,6 +69,7 @@ struct gpc_deliver; /* sinks */
 struct gpc_core {
 	struct gpc_core_setup setup;
 	struct gpc_log log;
+	pthread_mutex_t log_lock; /* held during on_log, by readers too */
 	struct gpc_options *options;
 	struct gpc_core_options opts;
 
@@ -152,13 +153,14 @@ gpc_status gpc_core_start_control(struct gpc_core *core, struct gpc_err *err);
 void gpc_core_quiet(struct gpc_core *core);
 
 /* finish.c */
-/* Names for the next window: those of this one, or new ones when they have grown
- * too much; adopt them when the window is finished. A new reference. */
 /* With the limit within a window. NULL: no memory. */
 struct gpc_names *gpc_core_new_names(uint32_t epoch);
+/* Names for the next window: those of this one, or new ones when they have grown
+ * too much; give them to gpc_core_finish, and adopt them when it is done. A new reference. */
 struct gpc_names *gpc_core_next_names(struct gpc_core *core);
 void gpc_core_adopt_names(struct gpc_core *core, struct gpc_names *taken);
-gpc_status gpc_core_finish(struct gpc_core *core, const struct gpc_window *win, int64_t end_unix_ns,
+gpc_status gpc_core_finish(struct gpc_core *core, const struct gpc_window *win,
+			   struct gpc_names *next_names, int64_t end_unix_ns,
 			   struct gpc_profile **ret, struct gpc_err *err);
 
 /* locate.c */

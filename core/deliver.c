@@ -12,6 +12,8 @@
 #define QUEUE_MAX   8 /* profiles; then the oldest is dropped, and counted */
 #define RETRY_NS    (2 * GPC_SECOND_NS)
 #define RETRIES_MAX 5
+#define LAST_NS     (10 * GPC_SECOND_NS) /* at the end retries go on for so long in all ... */
+#define LAST_TRY_NS (500 * GPC_MS_NS)    /* ... and so often */
 #define FLUSH_NS    (10 * GPC_SECOND_NS)
 
 struct sink {
@@ -30,7 +32,8 @@ struct gpc_deliver {
 	pthread_mutex_t lock; /* covers what follows */
 	pthread_cond_t work;
 	vec(struct gpc_profile *) queue;
-	bool is_stopping;
+	bool is_stopping;     /* read without it too: atomic */
+	uint64_t last_try_ns; /* when stopping */
 };
 
 /* ---- what a sink may ask ------------------------------------------------------------- */
@@ -99,24 +102,36 @@ static struct gpc_profile *next_profile(struct gpc_deliver *d)
 	return p;
 }
 
-/* Waits, or less when everything is to end. */
-static void pause_for(struct gpc_deliver *d, uint64_t ns)
+/* Waits before another try; less, once everything is to end. False: no more tries. */
+static bool wait_for_retry(struct gpc_deliver *d, unsigned tries)
 {
-	struct timespec until = gpc_timespec(gpc_now_ns() + ns);
+	struct timespec until = gpc_timespec(gpc_now_ns() + (RETRY_NS << tries)), nap;
 	autolock(&d->lock);
 
-	while (!d->is_stopping && pthread_cond_timedwait(&d->work, &d->lock, &until) != ETIMEDOUT)
-		;
+	if (!d->is_stopping) {
+		if (tries == RETRIES_MAX)
+			return false;
+		while (!d->is_stopping &&
+		       pthread_cond_timedwait(&d->work, &d->lock, &until) != ETIMEDOUT)
+			;
+		return true;
+	}
+	if (gpc_now_ns() + LAST_TRY_NS > d->last_try_ns)
+		return false;
+	nap = gpc_timespec(LAST_TRY_NS);
+	pthread_mutex_unlock(&d->lock);
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
+	pthread_mutex_lock(&d->lock);
+	return true;
 }
 
 static void write_to(struct gpc_deliver *d, const struct sink *s, const struct gpc_profile *p)
 {
 	gpc_status st = s->sink->write(s->self, p);
 
-	for (unsigned tries = 0; st == GPC_E_RETRY && tries < RETRIES_MAX; tries++) {
-		pause_for(d, RETRY_NS << tries);
+	for (unsigned tries = 0; st == GPC_E_RETRY && wait_for_retry(d, tries);
+	     tries += tries < RETRIES_MAX)
 		st = s->sink->write(s->self, p);
-	}
 	if (st >= 0)
 		return;
 	gpc_error(&d->core->log, s->sink->name, "a profile was not written: %s",
@@ -218,9 +233,18 @@ gpc_status gpc_deliver_new(struct gpc_core *core, struct gpc_deliver **ret, stru
 	return GPC_OK;
 }
 
+static void count_dropped(struct gpc_core *core, const char *why)
+{
+	pthread_mutex_lock(&core->lock);
+	core->state.dropped++;
+	pthread_mutex_unlock(&core->lock);
+	gpc_error(&core->log, "core", "%s", why);
+}
+
 void gpc_deliver_put(struct gpc_deliver *d, struct gpc_profile *p)
 {
 	struct gpc_profile *oldest = NULL;
+	bool is_queued;
 
 	if (!d->sinks.n)
 		return;
@@ -229,14 +253,17 @@ void gpc_deliver_put(struct gpc_deliver *d, struct gpc_profile *p)
 		oldest = d->queue.at[0];
 		memmove(d->queue.at, d->queue.at + 1, --d->queue.n * sizeof *d->queue.at);
 	}
-	if (vec_push(&d->queue, p))
+	is_queued = vec_push(&d->queue, p);
+	if (is_queued)
 		gpc_profile_get(p);
 	pthread_cond_signal(&d->work);
 	pthread_mutex_unlock(&d->lock);
+	if (!is_queued)
+		count_dropped(d->core, "no memory for a profile: it was dropped");
 	if (!oldest)
 		return;
 	gpc_profile_put(oldest);
-	gpc_error(&d->core->log, "core", "outputs are too slow: the oldest profile was dropped");
+	count_dropped(d->core, "outputs are too slow: the oldest profile was dropped");
 }
 
 void gpc_deliver_free(struct gpc_deliver *d)
@@ -244,7 +271,8 @@ void gpc_deliver_free(struct gpc_deliver *d)
 	if (!d)
 		return;
 	pthread_mutex_lock(&d->lock);
-	d->is_stopping = true;
+	d->last_try_ns = gpc_now_ns() + LAST_NS;
+	__atomic_store_n(&d->is_stopping, true, __ATOMIC_RELAXED);
 	pthread_cond_signal(&d->work);
 	pthread_mutex_unlock(&d->lock);
 	if (d->is_running)

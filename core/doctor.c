@@ -14,12 +14,16 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "core_impl.h"
+#include "elf/gopclntab.h"
 #include "elf/symtab.h"
+#include "elf/unpack.h"
 #include "plugin/match.h"
 #include "plugin/needs.h"
+#include "proc/debugfile.h"
 #include "proc/modules.h"
 #include "proc/root.h"
 #include "proc/stat.h"
+#include "sym/jitdump.h"
 
 #define ANSWER_NS (10 * GPC_SECOND_NS) /* for claim and attach */
 
@@ -128,47 +132,138 @@ static gpc_status tell_denied(struct gpc_core *core, int32_t pid, FILE *out, str
 
 /* ---- native code ---------------------------------------------------------------------- */
 
-static size_t functions_of(int fd, bool *has_symtab)
+/* What is known of a file's functions, and from where. */
+struct functions {
+	size_t n;
+	const char *remark;
+};
+
+/* With .symtab of another ELF image, which is not kept. */
+static bool count_with(const struct gpc_elf *elf, const struct gpc_elf_source *other, size_t *ret)
+{
+	struct gpc_symtab *table = NULL;
+	struct gpc_elf debug = {0};
+
+	if (other && gpc_elf_init(&debug, other, NULL) < 0)
+		return false;
+	if (gpc_symtab_load(elf, other ? &debug : NULL, &table, NULL) == GPC_OK)
+		*ret = gpc_symtab_count(table);
+	gpc_symtab_free(table);
+	if (other)
+		gpc_elf_deinit(&debug);
+	return true;
+}
+
+static bool count_debug_file(const struct gpc_elf *elf, int fd, size_t *ret)
 {
 	struct gpc_elf_source source;
-	struct gpc_elf elf = {0};
-	struct gpc_symtab *table = NULL;
-	size_t n = 0;
+
+	return fd >= 0 && gpc_elf_source_fd(fd, &source, NULL) == GPC_OK &&
+	       count_with(elf, &source, ret);
+}
+
+static bool count_mini(const struct gpc_elf *elf, size_t *ret)
+{
+	autofree uint8_t *bytes = NULL;
+	struct gpc_elf_source source;
+	size_t n;
+
+	if (gpc_elf_mini(elf, &bytes, &n, NULL) < 0)
+		return false;
+	source = gpc_elf_source_memory(bytes, n);
+	return count_with(elf, &source, ret);
+}
+
+/* In the order in which profiles take names (docs/ARCHITECTURE.md, Symbols). */
+static void find_names(const struct gpc_elf *elf, int debug_fd, struct functions *ret)
+{
+	struct gpc_gopclntab go;
+
+	if (gpc_elf_section_named(elf, ".symtab")) {
+		count_with(elf, NULL, &ret->n);
+		ret->remark = "";
+	} else if (count_debug_file(elf, debug_fd, &ret->n)) {
+		ret->remark = ", with its debug file";
+	} else if (count_mini(elf, &ret->n)) {
+		ret->remark = ", with those packed into it (.gnu_debugdata)";
+	} else if (count_with(elf, NULL, &ret->n)) {
+		ret->remark = gpc_gopclntab_find(elf, &go) ? ", and those of Go's own table"
+			      : ret->n                     ? " (stripped: exported ones only)"
+							   : " (stripped)";
+	}
+}
+
+static struct functions functions_of(const struct gpc_target *t, const char *path, int fd)
+{
+	struct functions ret = {0, " (no ELF file)"};
+	struct gpc_debugfiles debug;
+	struct gpc_elf_source source;
+	struct gpc_elf elf;
 
 	if (gpc_elf_source_fd(fd, &source, NULL) < 0 || gpc_elf_init(&elf, &source, NULL) < 0)
-		return 0;
-	*has_symtab = gpc_elf_section_named(&elf, ".symtab") != NULL;
-	if (gpc_symtab_load(&elf, NULL, &table, NULL) == GPC_OK)
-		n = gpc_symtab_count(table);
-	gpc_symtab_free(table);
+		return ret;
+	debug = gpc_debugfiles_open(t->pid, path, fd);
+	find_names(&elf, debug.own, &ret);
 	gpc_elf_deinit(&elf);
-	return n;
+	gpc_cleanup_close(&debug.own);
+	gpc_cleanup_close(&debug.shared);
+	return ret;
 }
 
 static void tell_file(const struct gpc_target *t, const struct gpc_map *m, FILE *out)
 {
-	char path[80];
-	bool has_symtab = false;
-	autoclose int fd = -1;
-	size_t n;
+	autoclose int fd = gpc_module_open_map(t, m);
+	struct functions f;
 
-	snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", t->pid,
-		 (unsigned long long)m->start, (unsigned long long)m->end);
-	if (gpc_regular_open(path, &fd, NULL, NULL) < 0 &&
-	    gpc_root_open(t->pid, m->path, &fd, NULL, NULL) < 0) {
-		fprintf(out, "  %s: cannot be opened: shows as (%s)\n", m->path, m->path);
+	if (fd < 0) {
+		fprintf(out, "  %s: cannot be opened, or is another file by now: shows as (%s)\n",
+			m->path, m->path);
 		return;
 	}
-	n = functions_of(fd, &has_symtab);
-	fprintf(out, "  %s: %zu names of functions%s\n", m->path, n,
-		has_symtab ? ""
-		: n        ? " (stripped: exported ones only)"
-			   : " (stripped)");
+	f = functions_of(t, m->path, fd);
+	fprintf(out, "  %s: %zu names of functions%s\n", m->path, f.n, f.remark);
 }
 
-static void tell_native(const struct gpc_target *t, FILE *out)
+static const char *perf_map_of(const struct gpc_target *t)
+{
+	char path[64];
+	struct stat st;
+	autoclose int fd = -1;
+
+	snprintf(path, sizeof path, "/tmp/perf-%d.map", t->ns_pid);
+	if (gpc_root_open(t->pid, path, &fd, &st, NULL) < 0)
+		return "neither a jitdump file nor a perf map names it";
+	return gpc_proc_wrote(t->pid, &st) ? "its functions are named by its perf map"
+					   : "its perf map belongs to another user: not read";
+}
+
+static void tell_generated(const struct gpc_target *t, uint64_t bytes, bool has_jitdump, FILE *out)
+{
+	fprintf(out, "  %llu KiB of generated code: %s\n", (unsigned long long)(bytes >> 10),
+		has_jitdump ? "its functions are named by its jitdump file" : perf_map_of(t));
+}
+
+static void tell_unwinding(const struct gpc_core *core, FILE *out)
+{
+	const char *mode = gpc_options_text(core->options, "perf-mode");
+	long long copy = (long long)gpc_options_number(core->options, "perf-dwarf-stack-size");
+
+	if (!mode || strcmp(mode, "disabled") == 0 || strcmp(mode, "none") == 0)
+		fprintf(out, "  perf is off: none of this is measured\n");
+	else if (strcmp(mode, "fp") == 0)
+		fprintf(out, "  stacks are followed by frame pointers: code built without them is "
+			     "cut short\n");
+	else
+		fprintf(out,
+			"  stacks are followed by call frame information, in a copy of their first "
+			"%lld bytes%s\n",
+			copy, strcmp(mode, "smart") == 0 ? ", or by frame pointers" : "");
+}
+
+static void tell_native(const struct gpc_core *core, const struct gpc_target *t, FILE *out)
 {
 	const char *last = "";
+	bool has_jitdump = false;
 	uint64_t generated = 0;
 
 	fprintf(out, "native code:\n");
@@ -177,7 +272,9 @@ static void tell_native(const struct gpc_target *t, FILE *out)
 
 		if (!(m->prot & GPC_MAP_EXEC))
 			continue;
-		if (m->path[0] == '/' && m->inode) {
+		if (gpc_jitdump_is(m->path)) {
+			has_jitdump = true;
+		} else if (m->path[0] == '/' && m->inode) {
 			if (strcmp(last, m->path) != 0)
 				tell_file(t, m, out);
 			last = m->path;
@@ -185,19 +282,9 @@ static void tell_native(const struct gpc_target *t, FILE *out)
 			generated += m->end - m->start;
 		}
 	}
-	if (generated) {
-		char path[64];
-		autoclose int fd = -1;
-
-		snprintf(path, sizeof path, "/tmp/perf-%d.map", t->ns_pid);
-		fprintf(out, "  %llu KiB of generated code: %s\n",
-			(unsigned long long)(generated >> 10),
-			gpc_root_open(t->pid, path, &fd, NULL, NULL) == GPC_OK
-				? "its functions are named by its perf map"
-				: "no perf map names it");
-	}
-	fprintf(out, "  stacks are followed by frame pointers: code built without them is cut "
-		     "short\n");
+	if (generated)
+		tell_generated(t, generated, has_jitdump, out);
+	tell_unwinding(core, out);
 }
 
 /* ---- collectors ------------------------------------------------------------------------- */
@@ -219,14 +306,10 @@ static void tell_reports(struct gpc_instance *i, FILE *out)
 /* Attaches, waits for the answer, detaches. */
 static void try_attach(struct gpc_instance *i, struct gpc_target_view *view, FILE *out)
 {
-	struct gpc_window win = {.struct_size = sizeof win,
-				 .begin_ns = gpc_now_ns(),
-				 .end_ns = gpc_now_ns(),
-				 .deadline_ns = gpc_now_ns() + ANSWER_NS};
 	bool is_attached;
 
 	gpc_instance_attach(i, view);
-	gpc_instance_window(i, &win, NULL);
+	gpc_instance_settle(i, gpc_now_ns() + ANSWER_NS);
 	is_attached = gpc_instance_targets(i) > 0;
 	fprintf(out, is_attached ? "  %s: would show its frames\n" : "  %s: cannot be attached:\n",
 		gpc_instance_name(i));
@@ -303,7 +386,7 @@ GPC_EXPORT gpc_status gpc_core_doctor(struct gpc_core *core, int32_t pid, FILE *
 		tell_memory(core, &view->target, out);
 		tell_rights(core, out);
 		if (view->target.n_maps)
-			tell_native(&view->target, out);
+			tell_native(core, &view->target, out);
 		tell_collectors(core, view, out);
 	}
 	gpc_core_quiet(core);

@@ -10,10 +10,9 @@
 #include "profile/about.h"
 #include "profile/merge.h"
 
-#define TABLE_BYTES (64u << 20) /* cap of a symbolized table */
-#define NAMES_BYTES (4u << 20)  /* then a new epoch of names begins */
-#define NAMES_MAX   (32u << 20) /* within a window */
-#define NAMES_NS    (2 * GPC_SECOND_NS)
+#define TABLE_BYTES (64u << 20)       /* cap of a symbolized table */
+#define NAMES_BYTES (4u << 20)        /* then a new epoch of names begins */
+#define NAMES_MAX   (32u << 20)       /* within a window */
 #define SETTLE_NS   (500 * GPC_MS_NS) /* for files that are being opened */
 #define LOCATE_NS   GPC_SECOND_NS     /* for runtimes to tell names of containers */
 
@@ -27,10 +26,12 @@ static void cleanup_stacks(struct gpc_stacks **s)
 struct build {
 	struct gpc_core *core;
 	const struct gpc_window *win;
+	struct gpc_names *next_names;
 	struct gpc_symbolizer symbolizer;
 	struct gpc_profile *profile;
 	vec(struct gpc_stacks *) runtimes; /* CPU time of runtime collectors */
 	struct gpc_stacks *perf;           /* CPU time of perf; NULL: perf is off */
+	const struct gpc_source *cpu;      /* whose it is */
 	struct gpc_reports reports;        /* of all collectors */
 	struct gpc_u64map processes;       /* those the profile has */
 	struct gpc_u64map threads;         /* the same, by key */
@@ -145,16 +146,26 @@ static gpc_status add_event(struct build *b, const char *name, const char *unit,
 /* ---- perf's streams ---------------------------------------------------------------------- */
 
 /* The first stream of CPU time is what runtimes are scaled to; others are
- * events of their own. */
-static gpc_status take_cpu_streams(struct build *b, struct gpc_err *err)
+ * events of their own. The one opened last stands first. */
+static gpc_status take_cpu_stream(struct build *b, struct gpc_err *err)
 {
-	for (struct gpc_source *s = b->core->sources; s && !b->perf; s = s->next) {
-		const struct gpc_stacks *raw = gpc_sampler_take(b->core->sampler, s->stream);
+	const struct gpc_stacks *raw = NULL;
 
-		if (s->is_cpu_time && raw)
-			gpc_try(named(b, raw, false, &b->perf, err));
+	for (const struct gpc_source *s = b->core->sources; s; s = s->next) {
+		const struct gpc_stacks *of = gpc_sampler_take(b->core->sampler, s->stream);
+
+		if (!s->is_cpu_time || !of)
+			continue;
+		raw = of;
+		b->cpu = s;
 	}
-	return GPC_OK;
+	return raw ? named(b, raw, false, &b->perf, err) : GPC_OK;
+}
+
+/* Two of one name could not be told apart. */
+static const char *name_of_other(const struct build *b, const struct gpc_source *s)
+{
+	return b->cpu && strcmp(s->event_name, "cpu-time") == 0 ? s->name : s->event_name;
 }
 
 static gpc_status add_other_streams(struct build *b, struct gpc_err *err)
@@ -163,10 +174,10 @@ static gpc_status add_other_streams(struct build *b, struct gpc_err *err)
 		const struct gpc_stacks *raw = gpc_sampler_take(b->core->sampler, s->stream);
 		struct gpc_stacks *stacks;
 
-		if (s->is_cpu_time || !raw)
+		if (s == b->cpu || !raw)
 			continue;
 		gpc_try(named(b, raw, false, &stacks, err));
-		gpc_try(add_event(b, s->event_name, s->unit, stacks, err));
+		gpc_try(add_event(b, name_of_other(b, s), s->unit, stacks, err));
 	}
 	return GPC_OK;
 }
@@ -245,8 +256,14 @@ static gpc_status take_runtime(struct build *b, struct gpc_instance *i, struct g
 	struct gpc_reports reports;
 	const struct gpc_event *e = gpc_instance_collector(i)->events;
 	gpc_status st = gpc_instance_end_window(i, b->win, err);
-	bool is_late = st < 0;
+	bool is_late;
 
+	if (st >= 0 && !gpc_instance_is_done(i, gpc_names_epoch(b->core->names)))
+		st = gpc_err_set(err, GPC_E_NOMEM,
+				 "collector %s: what it measured is lost, there was no memory to "
+				 "tell it of new names",
+				 gpc_instance_name(i));
+	is_late = st < 0;
 	if (is_late)
 		gpc_warn(&b->core->log, "core", "%s", err->text);
 	gpc_instance_take_reports(i, &reports);
@@ -298,15 +315,24 @@ static gpc_status add_cpu_time(struct build *b, struct gpc_err *err)
 	return add_event(b, "cpu-time", "samples", merged, err);
 }
 
+/* Stacks of the old protocol begin with the process. */
+static bool is_v1(const struct gpc_core *core)
+{
+	const char *version = core->opts.profile_api_version;
+
+	return version && strcmp(version, "v1") == 0;
+}
+
 static gpc_status assemble(struct build *b, struct gpc_err *err)
 {
 	struct gpc_core *core = b->core;
 	autofree char *head = NULL;
 
 	for (size_t i = 0; i < core->instances.n; i++)
-		gpc_try(gpc_instance_begin_window(core->instances.at[i], b->win, err));
+		gpc_try(gpc_instance_begin_window(core->instances.at[i], b->win, b->next_names,
+						  err));
 	gpc_sampler_settle(core->sampler, SETTLE_NS);
-	gpc_try(take_cpu_streams(b, err));
+	gpc_try(take_cpu_stream(b, err));
 	for (size_t i = 0; i < core->instances.n; i++)
 		gpc_try(take_runtime(b, core->instances.at[i], err));
 	gpc_core_begin_app_metadata(core);
@@ -319,7 +345,8 @@ static gpc_status assemble(struct build *b, struct gpc_err *err)
 	core->kernel_hidden = b->symbolizer.kernel_hidden;
 	gpc_try(gpc_core_head(core, b->win, &b->reports, &head, err));
 	gpc_profile_set_wants(b->profile, core->wants);
-	gpc_profile_set_prefix(b->profile, core->opts.application_metadata, true);
+	gpc_profile_set_prefix(b->profile, !is_v1(core) && core->opts.application_metadata,
+			       !is_v1(core));
 	return gpc_profile_set_header(b->profile, head, err);
 }
 
@@ -359,18 +386,15 @@ struct gpc_names *gpc_core_next_names(struct gpc_core *core)
 
 void gpc_core_adopt_names(struct gpc_core *core, struct gpc_names *taken)
 {
-	if (taken != core->names)
-		for (size_t i = 0; i < core->instances.n; i++)
-			gpc_instance_new_names(core->instances.at[i], taken,
-					       gpc_now_ns() + NAMES_NS);
 	gpc_names_put(core->names);
 	core->names = taken;
 }
 
-gpc_status gpc_core_finish(struct gpc_core *core, const struct gpc_window *win, int64_t end_unix_ns,
+gpc_status gpc_core_finish(struct gpc_core *core, const struct gpc_window *win,
+			   struct gpc_names *next_names, int64_t end_unix_ns,
 			   struct gpc_profile **ret, struct gpc_err *err)
 {
-	struct build b = {.core = core, .win = win};
+	struct build b = {.core = core, .win = win, .next_names = next_names};
 	struct gpc_profile_span span = {.seq = win->seq,
 					.duration_ns = win->end_ns - win->begin_ns,
 					.end_unix_ns = end_unix_ns};

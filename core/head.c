@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The header of a profile: the machine, the session, what went wrong. */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/io.h"
 #include "core_impl.h"
@@ -18,20 +20,34 @@
 
 /* ---- metadata given by a file ------------------------------------------------------- */
 
-/* {"static": {...}, "application": {"PID": {...}}}; older than five minutes it is
- * stale. *ret is new. */
-static gpc_status read_external(const char *path, json_t **ret, struct gpc_err *err)
+/* *ret is new. */
+static gpc_status read_fresh(const char *path, char **ret, size_t *n, struct gpc_err *err)
 {
 	struct stat st;
-	json_error_t why;
+	/* Non-blocking: a pipe without a writer must not hold us up. */
+	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
-	if (stat(path, &st) < 0)
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return gpc_err_sys(err, "--external-metadata: %s", path);
 	if (time(NULL) - st.st_mtime > EXTERNAL_STALE)
 		return gpc_err_set(err, GPC_E_CONFIG,
 				   "--external-metadata: %s is older than %d seconds: stale", path,
 				   EXTERNAL_STALE);
-	*ret = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
+	if (gpc_read_fd(fd, EXTERNAL_MAX, ret, n, err) < 0)
+		return gpc_err_prefix(err, "--external-metadata: %s", path);
+	return GPC_OK;
+}
+
+/* {"static": {...}, "application": {"PID": {...}}}; older than five minutes it is
+ * stale. *ret is new. */
+static gpc_status read_external(const char *path, json_t **ret, struct gpc_err *err)
+{
+	autofree char *text = NULL;
+	json_error_t why;
+	size_t n;
+
+	gpc_try(read_fresh(path, &text, &n, err));
+	*ret = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
 	if (!json_is_object(*ret)) {
 		json_decref(*ret);
 		*ret = NULL;
@@ -53,10 +69,9 @@ void gpc_core_begin_app_metadata(struct gpc_core *core)
 	json_array_append_new(core->app_metadata, json_null());
 	if (!core->opts.external_metadata)
 		return;
-	if (read_external(core->opts.external_metadata, &fresh, &err) < 0) {
+	/* What it said before goes too: pids are used again. */
+	if (read_external(core->opts.external_metadata, &fresh, &err) < 0)
 		gpc_warn(&core->log, "core", "%s: ignored", err.text);
-		return;
-	}
 	json_decref(core->external);
 	core->external = fresh;
 }
@@ -250,14 +265,15 @@ static json_t *unwinding_json(struct gpc_core *core)
 static json_t *our_part(struct gpc_core *core, const struct gpc_window *win,
 			const struct gpc_reports *reports)
 {
-	return json_pack("{s:s, s:i, s:f, s:o, s:b, s:o, s:i, s:I, s:o, s:o*, s:o*}", "version",
-			 GPC_VERSION, "window", (int)win->seq, "seconds",
-			 (double)(win->end_ns - win->begin_ns) / 1e9, "sources", sources_json(core),
-			 "kernel_names", !core->kernel_hidden, "reports", reports_json(reports),
-			 "reports_dropped", (int)reports->dropped, "names_refused",
-			 (json_int_t)gpc_names_refused(core->names), "plugins_not_running",
-			 troubles_json(core), "readers", readers_json(core), "unwinding",
-			 unwinding_json(core));
+	return json_pack("{s:s, s:s*, s:i, s:f, s:o, s:b, s:o, s:i, s:I, s:o, s:o*, s:o*}",
+			 "version", GPC_VERSION, "profile_api_version",
+			 core->opts.profile_api_version /* metadata may be off */, "window",
+			 (int)win->seq, "seconds", (double)(win->end_ns - win->begin_ns) / 1e9,
+			 "sources", sources_json(core), "kernel_names", !core->kernel_hidden,
+			 "reports", reports_json(reports), "reports_dropped", (int)reports->dropped,
+			 "names_refused", (json_int_t)gpc_names_refused(core->names),
+			 "plugins_not_running", troubles_json(core), "readers", readers_json(core),
+			 "unwinding", unwinding_json(core));
 }
 
 /* Without metadata collection only the host's name is told. */

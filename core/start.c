@@ -165,14 +165,34 @@ static bool has_output(const struct gpc_core *core)
 	return false;
 }
 
+static bool is_only_perf(const struct gpc_core *core)
+{
+	return gpc_options_text(core->options, "perf-event") != NULL;
+}
+
 static gpc_status check_options(struct gpc_core *core, struct gpc_err *err)
 {
 	struct gpc_perf_facts perf = {
 		.dwarf_stack_size = gpc_options_number(core->options, "perf-dwarf-stack-size"),
-		.event_period = gpc_options_number(core->options, "perf-event-period")};
+		.event_period = gpc_options_number(core->options, "perf-event-period"),
+		.has_event = is_only_perf(core)};
 
 	gpc_try(gpc_options_check_known(core->options, err));
 	return gpc_options_check_cross(core->options, &core->opts, &perf, has_output(core), err);
+}
+
+/* Options of a fleet that switches are taken, but what they ask for is not done. */
+static void warn_missing(struct gpc_core *core)
+{
+	if (core->opts.upload_results)
+		gpc_warn(
+			&core->log, "core",
+			"--upload-results: this version sends nothing to a server yet, profiles go "
+			"to the other outputs only");
+	if (core->opts.enable_heartbeat_server)
+		gpc_warn(&core->log, "core",
+			 "--enable-heartbeat-server: this version does not ask a server yet, it "
+			 "profiles as the command line says");
 }
 
 static void warn_deprecated(void *ctx, const char *text)
@@ -205,11 +225,6 @@ static gpc_status fill_session(struct gpc_core *core, struct gpc_err *err)
 }
 
 /* ---- collectors ------------------------------------------------------------------------- */
-
-static bool is_only_perf(const struct gpc_core *core)
-{
-	return gpc_options_text(core->options, "perf-event") != NULL;
-}
 
 /* --skip-system-profilers-above: on such a machine perf may cost too much. */
 static bool has_too_many_processes(const struct gpc_core *core)
@@ -477,8 +492,13 @@ static gpc_status make_sampler(struct gpc_core *core, struct gpc_err *err)
 					    .changed = on_changed,
 					    .placed = core->containers ? gpc_core_placed : NULL,
 					    .ctx = core};
+	struct gpc_sampler *sampler;
 
-	return gpc_sampler_new(&config, &core->log, &core->sampler, err);
+	gpc_try(gpc_sampler_new(&config, &core->log, &sampler, err));
+	pthread_mutex_lock(&core->lock); /* gpc_core_state may look for it */
+	core->sampler = sampler;
+	pthread_mutex_unlock(&core->lock);
+	return GPC_OK;
 }
 
 /* Where profiles go, which decides what has to be known of samples, and who knows
@@ -530,6 +550,8 @@ static gpc_status settle_options(struct gpc_core *core, struct gpc_err *err)
 	gpc_try(check_options(core, err));
 	gpc_try(fill_session(core, err));
 	gpc_options_deprecated(core->options, warn_deprecated, core);
+	if (!core->is_looking)
+		warn_missing(core);
 	return GPC_OK;
 }
 

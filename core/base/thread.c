@@ -36,13 +36,13 @@ gpc_status gpc_thread_start(pthread_t *ret, const char *name, void *(*fn)(void *
 	return GPC_OK;
 }
 
-bool gpc_thread_run(size_t stack, void *(*fn)(void *), void *arg)
+bool gpc_thread_run(const char *name, size_t stack, void *(*fn)(void *), void *arg)
 {
 	pthread_t thread;
 
 	if (start(&thread, stack, fn, arg) != 0)
 		return false;
-	pthread_setname_np(thread, "gpc-names");
+	pthread_setname_np(thread, name);
 	pthread_join(thread, NULL);
 	return true;
 }
@@ -69,16 +69,29 @@ bool gpc_thread_pin(uint32_t cpu)
 	return is_pinned;
 }
 
-void gpc_mutex_init_inherit(pthread_mutex_t *m)
+static void init_inherit(pthread_mutex_t *m, int type)
 {
 	pthread_mutexattr_t attr;
 
 	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, type);
 	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
 	/* A kernel without it (CONFIG_FUTEX_PI) says so here. */
-	if (pthread_mutex_init(m, &attr) != 0)
-		pthread_mutex_init(m, NULL);
+	if (pthread_mutex_init(m, &attr) != 0) {
+		pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_NONE);
+		pthread_mutex_init(m, &attr);
+	}
 	pthread_mutexattr_destroy(&attr);
+}
+
+void gpc_mutex_init_inherit(pthread_mutex_t *m)
+{
+	init_inherit(m, PTHREAD_MUTEX_DEFAULT);
+}
+
+void gpc_mutex_init_checked(pthread_mutex_t *m)
+{
+	init_inherit(m, PTHREAD_MUTEX_ERRORCHECK);
 }
 
 void gpc_cond_init(pthread_cond_t *cond)

@@ -17,7 +17,7 @@ gpc_status gpc_thread_start(pthread_t *ret, const char *name, void *(*fn)(void *
 
 /* Runs fn on a stack of so many bytes, of which only those in use cost memory, and
  * waits for its end. False: no memory for it. */
-bool gpc_thread_run(size_t stack, void *(*fn)(void *), void *arg);
+bool gpc_thread_run(const char *name, size_t stack, void *(*fn)(void *), void *arg);
 
 /* The calling thread: above all ordinary threads, below everything real-time; children do
  * not inherit it. False: not allowed (CAP_SYS_NICE). */
@@ -28,6 +28,8 @@ bool gpc_thread_pin(uint32_t cpu);
 /* For what real-time readers lock too: its holder runs at their priority while they
  * wait, or any busy program could keep them waiting. */
 void gpc_mutex_init_inherit(pthread_mutex_t *m);
+/* The same; to lock what one holds already is EDEADLK. */
+void gpc_mutex_init_checked(pthread_mutex_t *m);
 
 /* A condition whose timed waits take CLOCK_MONOTONIC. */
 void gpc_cond_init(pthread_cond_t *cond);

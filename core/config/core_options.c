@@ -39,7 +39,7 @@ static const struct gpc_option program_rows[] = {
 	{TURNS_ON("log-usage", log_usage),
 	 .help = "Log the CPU time and memory of our own container after each session"},
 	{TURNS_ON("diagnostics", diagnostics),
-	 .help = "Log the state of the machine now and then, at debug level"},
+	 .help = "Accepted for compatibility: nothing is logged for it"},
 	{0},
 };
 
@@ -53,7 +53,9 @@ static const struct gpc_option session_rows[] = {
 	{TURNS_ON("continuous", continuous), .short_name = 'c',
 	 .help = "Run session after session until stopped"},
 	{ROW(CHOICE, "mode", profiling_mode), .dest = "profiling_mode", .fallback = "cpu",
-	 .choices = "cpu|allocation|none", .help = "What to measure"},
+	 .choices = "cpu|allocation|none",
+	 .help = "What to measure; of the collectors that come with this program none measures "
+		 "allocations"},
 	{ROW(BYTES, "alloc-interval", alloc_interval), .metavar = "SIZE", .dest = "alloc_interval",
 	 .min = 1, .max = INT64_MAX,
 	 .help = "Bytes allocated between two samples; only with --mode=allocation (default: "
@@ -69,9 +71,11 @@ static const struct gpc_option session_rows[] = {
 	{ROW(INT, "skip-system-profilers-above", max_system_processes_for_system_profilers),
 	 .metavar = "N", .dest = "max_system_processes_for_system_profilers", .fallback = "0",
 	 .max = INT32_MAX,
-	 .help = "Run without perf while the machine has more than N processes; 0 is unlimited"},
+	 .help = "Run without perf if the machine has more than N processes at the start; 0 is "
+		 "unlimited"},
 	{TURNS_ON("profile-spawned-processes", profile_spawned_processes),
-	 .help = "Look into processes that start during a session too"},
+	 .help = "Accepted for compatibility: processes that start during a session are always "
+		 "looked into"},
 	{TURNS_ON("insert-dso-name", insert_dso_name),
 	 .help = "Put the name of its file behind each native frame"},
 	{TURNS_OFF("no-demangle", demangle),
@@ -103,9 +107,9 @@ static const struct gpc_option collection_rows[] = {
 	{ROW(STRING, "docker-socket", docker_socket), .metavar = "PATH", .dest = "",
 	 .flags = GPC_OPT_HIDDEN, .help = "The socket of Docker's daemon, if not the usual one"},
 	{TURNS_OFF("disable-metrics-collection", collect_metrics),
-	 .help = "Do not measure CPU and memory use of the machine"},
+	 .help = "Leave the machine's use of CPU and memory out"},
 	{TURNS_OFF("disable-metadata-collection", collect_metadata),
-	 .help = "Leave what is known about the machine out"},
+	 .help = "Leave what is known about the machine out, but for its name"},
 	{TURNS_OFF("disable-application-identifiers", collect_appids),
 	 .help = "Leave the identifiers of applications out"},
 	{ROW(LIST, "app-id-args-filter", app_id_args_filters), .metavar = "REGEX",
@@ -139,13 +143,14 @@ static const struct gpc_option logging_rows[] = {
 	 .help = "How many old log files to keep"},
 	{ROW(LIST, "log", log_levels), .metavar = "LIST", .dest = "log",
 	 .help = "Levels (error, warn, info, debug, trace) by module: java:debug,proc:trace"},
-	{TURNS_OFF("dont-send-logs", log_to_server), .help = "Do not send logs to the server"},
+	{TURNS_OFF("dont-send-logs", log_to_server),
+	 .help = "Do not send logs to the server; none are sent yet"},
 	{0},
 };
 
 static const struct gpc_option upload_rows[] = {
 	{TURNS_ON("upload-results", upload_results), .short_name = 'u',
-	 .help = "Send profiles to the server"},
+	 .help = "Send profiles to the server: not there yet, so --output-dir is needed too"},
 	{ROW(STRING, "server-host", server_host), .metavar = "URL", .dest = "server_host",
 	 .fallback = "https://profiler.granulate.io", .help = "The server for profiles"},
 	{ROW(STRING, "api-server", api_server), .metavar = "URL", .dest = "api_server",
@@ -162,12 +167,13 @@ static const struct gpc_option upload_rows[] = {
 	{ROW(STRING, "service-name", service_name), .metavar = "NAME", .dest = "service_name",
 	 .help = "The service that these profiles belong to"},
 	{ROW(STRING, "profile-api-version", profile_api_version), .choices = "v1",
-	 .dest = "profile_api_version", .help = "Use an older protocol"},
+	 .dest = "profile_api_version",
+	 .help = "Write stacks as the older protocol has them: without container and metadata"},
 	{TURNS_ON("curlify-requests", curlify_requests),
 	 .help = "Log each request as a curl command, at debug level"},
 	{TURNS_OFF("no-verify", verify), .help = "Do not check the server's certificate"},
 	{TURNS_ON("enable-heartbeat-server", enable_heartbeat_server),
-	 .help = "Let the server start and stop profiling"},
+	 .help = "Let the server start and stop profiling: not there yet"},
 	{ROW(DURATION, "heartbeat-interval", heartbeat_interval), .metavar = "SECONDS",
 	 .dest = "heartbeat_interval", .fallback = "30", .min = SEC, .max = INT64_MAX,
 	 .help = "How often to ask the server"},
@@ -192,9 +198,12 @@ gpc_status gpc_core_options_add(struct gpc_options *o, struct gpc_core_options *
 		const char *title;
 		const struct gpc_option *rows;
 	} tables[] = {
-		{"options", program_rows},       {"sessions", session_rows},
-		{"collection", collection_rows}, {"output", output_rows},
-		{"logging", logging_rows},       {"connectivity", upload_rows},
+		{"options", program_rows},
+		{"sessions", session_rows},
+		{"collection", collection_rows},
+		{"output", output_rows},
+		{"logging", logging_rows},
+		{"connectivity (nothing is sent yet)", upload_rows},
 		{"deprecated", old_rows},
 	};
 

@@ -98,6 +98,7 @@ gpc_status gpc_core_options_add(struct gpc_options *o, struct gpc_core_options *
 struct gpc_perf_facts {
 	int64_t dwarf_stack_size; /* bytes; 0: not known */
 	int64_t event_period;     /* 0: none */
+	bool has_event;           /* --perf-event */
 };
 
 /* After apply: checks options against each other, and fills in what depends on

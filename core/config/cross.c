@@ -76,6 +76,8 @@ static gpc_status check_allocation_mode(const struct gpc_options *o, struct gpc_
 static gpc_status check_mode(const struct gpc_options *o, struct gpc_core_options *c,
 			     const struct gpc_perf_facts *perf, struct gpc_err *err)
 {
+	if (perf->event_period && !perf->has_event)
+		return usage(err, "--perf-event-period needs --perf-event");
 	if (perf->event_period && is_given(o, "profiling-frequency"))
 		return usage(err, "--perf-event-period and --profiling-frequency exclude each "
 				  "other");
@@ -92,13 +94,16 @@ static gpc_status check_upload(const struct gpc_core_options *c, bool has_output
 	bool has_token = c->server_token && *c->server_token;
 	bool has_service = c->service_name && *c->service_name;
 
+	/* It would measure and lose every profile. */
+	if (c->upload_results && !has_output)
+		return usage(err, "--upload-results: this version cannot send profiles to a server "
+				  "yet; give --output-dir to have them as files");
 	if (c->upload_results && !has_token)
 		return usage(err, "--upload-results needs --token");
 	if (c->upload_results && !has_service && !c->databricks_job_name)
 		return usage(err, "--upload-results needs --service-name");
-	if (!c->upload_results && !has_output)
-		return usage(err, "nowhere to put profiles: give --output-dir or "
-				  "--upload-results");
+	if (!has_output)
+		return usage(err, "nowhere to put profiles: give --output-dir");
 	return GPC_OK;
 }
 

@@ -85,10 +85,12 @@ static gpc_status read_prefix(struct reader *r, struct gpc_draft_text *rest,
 			     index > UINT32_MAX || !rest->at))
 		return expected("the index of application metadata and ';'", err);
 	ret->metadata = (uint32_t)index;
-	next_field(rest, &field);
-	if (!rest->at)
-		return expected("'container;process;frames count'", err);
-	gpc_try(gpc_draft_str(d, field, &ret->container, err));
+	if (d->has_container) {
+		next_field(rest, &field);
+		if (!rest->at)
+			return expected("'container;process;frames count'", err);
+		gpc_try(gpc_draft_str(d, field, &ret->container, err));
+	}
 	next_field(rest, &field);
 	gpc_try(gpc_draft_str(d, field, &ret->comm, err));
 	return read_appid(d, rest, &ret->appid, err);
@@ -177,6 +179,7 @@ gpc_status gpc_decode_col(const char *text, size_t n, struct gpc_profile **ret, 
 	autocall(reader_deinit) struct reader r = {0};
 
 	gpc_try(gpc_draft_init(&r.draft, err));
+	r.draft.has_container = false; /* plain folded stacks, until a header says otherwise */
 	while (n) {
 		const char *end = memchr(text, '\n', n);
 		struct gpc_draft_text line = {text, end ? (size_t)(end - text) : n};

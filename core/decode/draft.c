@@ -183,6 +183,26 @@ static void read_times(struct gpc_draft *d, const json_t *header)
 	d->span.begin_unix_ns = ns - (int64_t)d->span.duration_ns;
 }
 
+static bool is_v1(const json_t *version)
+{
+	return json_is_string(version) && strcmp(json_string_value(version), "v1") == 0;
+}
+
+/* With --profile-api-version v1 stacks begin with the process. The arguments are not there
+ * with --disable-metadata-collection: our own part tells it too. */
+static void read_prefix(struct gpc_draft *d, const json_t *header)
+{
+	const json_t *metadata = json_object_get(header, "metadata");
+	const json_t *arguments = json_object_get(metadata, "run_arguments");
+	const json_t *ours = json_object_get(header, "gprofiler_core");
+	bool is_plain = is_v1(json_object_get(arguments, "profile_api_version")) ||
+			is_v1(json_object_get(ours, "profile_api_version"));
+
+	d->has_container = !is_plain;
+	d->has_index =
+		!is_plain && json_is_true(json_object_get(header, "application_metadata_enabled"));
+}
+
 gpc_status gpc_draft_header(struct gpc_draft *d, struct gpc_draft_text json, struct gpc_err *err)
 {
 	json_error_t error;
@@ -202,7 +222,7 @@ gpc_status gpc_draft_header(struct gpc_draft *d, struct gpc_draft_text json, str
 		return gpc_err_nomem(err);
 	free(d->header);
 	d->header = copy;
-	d->has_index = json_is_true(json_object_get(header, "application_metadata_enabled"));
+	read_prefix(d, header);
 	read_times(d, header);
 	return GPC_OK;
 }
@@ -265,7 +285,8 @@ gpc_status gpc_draft_finish(struct gpc_draft *d, struct gpc_profile **ret, struc
 					      take(d->events.at[i].stacks), err));
 	if (d->header)
 		gpc_try(gpc_profile_set_header(p, d->header, err));
-	gpc_profile_set_prefix(p, d->has_index, d->has_container);
+	/* As a reader of the header, "{}" where there was none, will expect it. */
+	gpc_profile_set_prefix(p, d->has_index, d->has_container || !d->header);
 	gpc_profile_set_wants(p, d->wants);
 	*ret = take(p);
 	return GPC_OK;

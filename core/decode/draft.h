@@ -43,8 +43,8 @@ struct gpc_draft {
 	vec(gpc_frame) stack; /* scratch, leaf first */
 	char *header;
 	struct gpc_profile_span span;
-	bool has_index, has_container;
-	uint32_t wants; /* GPC_WANT_ that the file brings */
+	bool has_index, has_container; /* what lines of .col begin with */
+	uint32_t wants;                /* GPC_WANT_ that the file brings */
 };
 
 gpc_status gpc_draft_init(struct gpc_draft *d, struct gpc_err *err);

@@ -13,7 +13,7 @@ static uint64_t aligned(uint64_t n, uint64_t align)
 
 /* Notes are small; each is read by itself, so no size a file claims matters. */
 static size_t id_in_notes(const struct gpc_elf *elf, struct gpc_elf_range range, uint64_t align,
-			  uint8_t ret[GPC_ELF_BUILD_ID_MAX])
+			  uint8_t ret[GPC_ELF_BUILD_ID_MAX], uint64_t *offset)
 {
 	struct {
 		uint32_t name_size, size, type;
@@ -33,10 +33,11 @@ static size_t id_in_notes(const struct gpc_elf *elf, struct gpc_elf_range range,
 		if (step > range.size && at + note.size > range.size)
 			return 0;
 		if (note.type == NT_GNU_BUILD_ID && note.name_size == 4 &&
-		    !memcmp(note.name, "GNU", 4) && note.size && note.size <= GPC_ELF_BUILD_ID_MAX)
-			return gpc_elf_read(&elf->source, range.offset + at, ret, note.size)
-				       ? note.size
-				       : 0;
+		    !memcmp(note.name, "GNU", 4) && note.size &&
+		    note.size <= GPC_ELF_BUILD_ID_MAX) {
+			*offset = range.offset + at;
+			return gpc_elf_read(&elf->source, *offset, ret, note.size) ? note.size : 0;
+		}
 		if (step >= range.size)
 			return 0;
 		range.offset += step;
@@ -45,7 +46,8 @@ static size_t id_in_notes(const struct gpc_elf *elf, struct gpc_elf_range range,
 	return 0;
 }
 
-size_t gpc_elf_build_id(const struct gpc_elf *elf, uint8_t ret[GPC_ELF_BUILD_ID_MAX])
+size_t gpc_elf_build_id_place(const struct gpc_elf *elf, uint8_t ret[GPC_ELF_BUILD_ID_MAX],
+			      uint64_t *offset)
 {
 	size_t n;
 
@@ -53,15 +55,22 @@ size_t gpc_elf_build_id(const struct gpc_elf *elf, uint8_t ret[GPC_ELF_BUILD_ID_
 		const struct gpc_elf_segment *s = &elf->segments.at[i];
 		struct gpc_elf_range range = {s->offset, s->filesz};
 
-		if (s->type == PT_NOTE && (n = id_in_notes(elf, range, s->align, ret)))
+		if (s->type == PT_NOTE && (n = id_in_notes(elf, range, s->align, ret, offset)))
 			return n;
 	}
 	for (size_t i = 0; i < elf->sections.n; i++) {
 		const struct gpc_elf_section *s = &elf->sections.at[i];
 		struct gpc_elf_range range = {s->offset, s->size};
 
-		if (s->type == SHT_NOTE && (n = id_in_notes(elf, range, 4, ret)))
+		if (s->type == SHT_NOTE && (n = id_in_notes(elf, range, 4, ret, offset)))
 			return n;
 	}
 	return 0;
+}
+
+size_t gpc_elf_build_id(const struct gpc_elf *elf, uint8_t ret[GPC_ELF_BUILD_ID_MAX])
+{
+	uint64_t offset;
+
+	return gpc_elf_build_id_place(elf, ret, &offset);
 }

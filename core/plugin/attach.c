@@ -123,7 +123,8 @@ static void attach_now(struct gpc_instance *i, struct gpc_target_view *view, uin
 	struct gpc_attachment *a;
 	gpc_status st;
 
-	if (gpc_instance_find(i, view->target.id)) {
+	/* It would be detached at once. */
+	if (gpc_instance_find(i, view->target.id) || i->host.should_stop(&i->host)) {
 		gpc_target_put(view);
 		return;
 	}
@@ -253,7 +254,7 @@ int32_t gpc_instance_claim(struct gpc_instance *i, struct gpc_target_view *view,
 	if (!job)
 		return -1;
 	__atomic_add_fetch(&job->ticket.refs, 1, __ATOMIC_RELAXED);
-	if (gpc_worker_call(i->worker, claim_job, &job->ticket, deadline_ns))
+	if (gpc_worker_call_first(i->worker, claim_job, &job->ticket, deadline_ns))
 		score = job->score;
 	else
 		gpc_warn(i->setup.log, i->setup.collector->name,
@@ -314,6 +315,19 @@ void gpc_instance_attach_child(struct gpc_instance *i, const struct gpc_target_i
 				  .child = *child,
 				  .parent = parent};
 	gpc_worker_post(i->worker, child_job, &job->ticket);
+}
+
+static void nothing(void *ctx, struct gpc_ticket *ticket)
+{
+	(void)ctx;
+	(void)ticket;
+}
+
+bool gpc_instance_settle(struct gpc_instance *i, uint64_t deadline_ns)
+{
+	struct target_job *job = i->worker ? new_job(NULL, 0) : NULL;
+
+	return job && gpc_worker_call(i->worker, nothing, &job->ticket, deadline_ns);
 }
 
 /* The image has gone, even where its process lives on after an exec. */

@@ -108,7 +108,7 @@ gpc_status gpc_instance_init_writer(struct gpc_instance *i, struct gpc_err *err)
 	unsigned n = intern_suffixes(i, suffixes);
 	const struct gpc_event *e = i->setup.collector->events;
 
-	i->epoch = gpc_names_epoch(i->setup.names);
+	i->done_epoch = gpc_names_epoch(i->setup.names);
 	for (; e && e->struct_size; e = next_event(e))
 		gpc_try(add_event(i, e->id, err));
 	return gpc_batch_writer_new(i->setup.names, suffixes, n, i->setup.services->record_bytes,
@@ -191,11 +191,15 @@ void gpc_instance_on_watch(void *ctx, const struct gpc_watch *watch, uint32_t ev
 struct window_job {
 	struct gpc_ticket ticket;
 	struct gpc_window window;
+	struct gpc_names *names; /* for what is written from then on; NULL: the same */
 };
 
 static void drop_window(struct gpc_ticket *t)
 {
-	free(t);
+	struct window_job *job = (struct window_job *)(void *)t;
+
+	gpc_names_put(job->names);
+	free(job);
 }
 
 static void write_one(struct gpc_instance *i, const struct gpc_attachment *a,
@@ -234,8 +238,17 @@ static void tell_refused(struct gpc_instance *i)
 	i->refused = 0;
 }
 
-/* What was written becomes what is asked for; budgets begin anew. */
-static void turn_over(struct gpc_instance *i)
+static void set_names(struct gpc_instance *i, struct gpc_names *names)
+{
+	struct gpc_names *old = i->setup.names;
+
+	i->setup.names = gpc_names_get(names);
+	gpc_names_put(old);
+}
+
+/* What was written becomes what is asked for; budgets begin anew, and with them names,
+ * so that nothing that was written has to be dropped for new ones. */
+static void turn_over(struct gpc_instance *i, struct gpc_names *names)
 {
 	gpc_str suffixes[MAX_SUFFIXES];
 
@@ -250,6 +263,9 @@ static void turn_over(struct gpc_instance *i)
 		e->done = written;
 		gpc_stacks_reset(e->now, KEEP_BYTES);
 	}
+	i->done_epoch = gpc_names_epoch(i->setup.names);
+	if (names)
+		set_names(i, names);
 	intern_suffixes(i, suffixes);
 	gpc_batch_writer_window(i->writer, i->setup.names, suffixes);
 	if (i->ticks)
@@ -266,9 +282,14 @@ static void window_job(void *ctx, struct gpc_ticket *ticket)
 		write_one(i, NULL, &job->window);
 	for (size_t k = 0; i->setup.collector->window && k < i->attached.n; k++)
 		write_one(i, i->attached.at[k], &job->window);
-	turn_over(i);
+	turn_over(i, job->names);
 	gpc_instance_tell_failures(i);
 	i->window = job->window.seq + 1;
+}
+
+static void drop_retry(struct gpc_ticket *t)
+{
+	free(t);
 }
 
 static void retry_job(void *ctx, struct gpc_ticket *ticket)
@@ -284,19 +305,21 @@ static void post_retry(struct gpc_instance *i)
 
 	if (!ticket)
 		return;
-	*ticket = (struct gpc_ticket){.refs = 1, .drop = drop_window};
+	*ticket = (struct gpc_ticket){.refs = 1, .drop = drop_retry};
 	gpc_worker_post(i->worker, retry_job, ticket);
 }
 
 /* ---- on the control thread ------------------------------------------------------------ */
 
 gpc_status gpc_instance_begin_window(struct gpc_instance *i, const struct gpc_window *win,
-				     struct gpc_err *err)
+				     struct gpc_names *next, struct gpc_err *err)
 {
 	struct window_job *job;
 
-	if (!i->worker)
+	if (!i->worker) {
+		turn_over(i, next);
 		return GPC_OK;
+	}
 	gpc_ticket_put(take(i->window_ticket)); /* nobody waited for the one before */
 	i->is_late = true;                      /* until it is known to be done */
 	job = calloc(1, sizeof *job);
@@ -304,7 +327,9 @@ gpc_status gpc_instance_begin_window(struct gpc_instance *i, const struct gpc_wi
 		return gpc_err_nomem(err);
 	job->ticket = (struct gpc_ticket){.refs = 2, .drop = drop_window};
 	job->window = *win;
-	if (gpc_worker_post(i->worker, window_job, &job->ticket))
+	job->names = next ? gpc_names_get(next) : NULL;
+	/* Before attaches that wait: they may take longer than the window may. */
+	if (gpc_worker_post_first(i->worker, window_job, &job->ticket))
 		i->window_ticket = &job->ticket;
 	else
 		gpc_ticket_put(&job->ticket);
@@ -333,68 +358,22 @@ gpc_status gpc_instance_end_window(struct gpc_instance *i, const struct gpc_wind
 gpc_status gpc_instance_window(struct gpc_instance *i, const struct gpc_window *win,
 			       struct gpc_err *err)
 {
-	gpc_try(gpc_instance_begin_window(i, win, err));
+	gpc_try(gpc_instance_begin_window(i, win, NULL, err));
 	return gpc_instance_end_window(i, win, err);
+}
+
+bool gpc_instance_is_done(const struct gpc_instance *i, uint32_t epoch)
+{
+	return !i->is_late && i->done_epoch == epoch;
 }
 
 const struct gpc_stacks *gpc_instance_stacks(const struct gpc_instance *i, uint16_t event,
 					     uint32_t epoch)
 {
-	/* One that was too slow for the last change of names is a window behind. */
-	if (i->is_late || __atomic_load_n(&i->epoch, __ATOMIC_ACQUIRE) != epoch)
+	if (!gpc_instance_is_done(i, epoch))
 		return NULL;
 	for (size_t k = 0; k < i->events.n; k++)
 		if (i->events.at[k].event == event)
 			return i->events.at[k].done;
 	return NULL;
-}
-
-struct names_job {
-	struct gpc_ticket ticket;
-	struct gpc_names *names;
-};
-
-static void drop_names(struct gpc_ticket *t)
-{
-	struct names_job *job = (struct names_job *)(void *)t;
-
-	gpc_names_put(job->names);
-	free(job);
-}
-
-static void names_job(void *ctx, struct gpc_ticket *ticket)
-{
-	struct gpc_instance *i = ctx;
-	struct names_job *job = (struct names_job *)(void *)ticket;
-	gpc_str suffixes[MAX_SUFFIXES];
-	struct gpc_names *old = i->setup.names;
-
-	gpc_batch_writer_flush(i->writer);
-	lock_ticks(i);
-	for (size_t k = 0; k < i->events.n; k++)
-		gpc_stacks_reset(i->events.at[k].now, KEEP_BYTES);
-	i->setup.names = take(job->names);
-	gpc_names_put(old);
-	intern_suffixes(i, suffixes);
-	gpc_batch_writer_window(i->writer, i->setup.names, suffixes);
-	if (i->ticks)
-		gpc_batch_writer_window(i->tick_writer, i->setup.names, suffixes);
-	unlock_ticks(i);
-	__atomic_store_n(&i->epoch, gpc_names_epoch(i->setup.names), __ATOMIC_RELEASE);
-}
-
-void gpc_instance_new_names(struct gpc_instance *i, struct gpc_names *names, uint64_t deadline_ns)
-{
-	struct names_job *job = calloc(1, sizeof *job);
-
-	if (!job)
-		return;
-	job->ticket = (struct gpc_ticket){.refs = 1, .drop = drop_names};
-	job->names = gpc_names_get(names);
-	if (i->worker) {
-		gpc_worker_call(i->worker, names_job, &job->ticket, deadline_ns);
-		return;
-	}
-	names_job(i, &job->ticket);
-	gpc_ticket_put(&job->ticket);
 }

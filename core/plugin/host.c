@@ -79,7 +79,8 @@ static int32_t host_should_stop(const struct gpc_host *h)
 {
 	const struct gpc_services *s = of(h)->setup.services;
 
-	return s->should_stop && s->should_stop(s->ctx);
+	return __atomic_load_n(&of(h)->is_ending, __ATOMIC_ACQUIRE) ||
+	       (s->should_stop && s->should_stop(s->ctx));
 }
 
 static int64_t host_read_mem(const struct gpc_host *h, const struct gpc_target *t, uint64_t addr,

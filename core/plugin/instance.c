@@ -99,6 +99,7 @@ static void drop_ticket(struct gpc_ticket *t)
 
 void gpc_instance_stop(struct gpc_instance *i)
 {
+	__atomic_store_n(&i->is_ending, true, __ATOMIC_RELEASE);
 	/* Attachments are removed from it until the worker has ended. */
 	if (i->worker) {
 		struct gpc_ticket *t = calloc(1, sizeof *t);

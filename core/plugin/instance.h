@@ -95,29 +95,31 @@ void gpc_instance_attach_child(struct gpc_instance *i, const struct gpc_target_i
 			       uint64_t parent);
 /* Queues a detach; unknown ids are fine. */
 void gpc_instance_detach(struct gpc_instance *i, uint64_t target);
+/* Waits until what was queued so far is done; false: not by then. */
+bool gpc_instance_settle(struct gpc_instance *i, uint64_t deadline_ns);
 
 /* ---- windows ------------------------------------------------------------------- */
 
-/* Lets the collector write what it measured; does not wait, so that a slow one
- * takes no time from others. */
+/* Lets the collector write what it measured, before anything else that it has been asked
+ * for; does not wait, so that a slow one takes no time from others. next: the names for
+ * what it writes after that (a reference is taken); NULL: the same. */
 gpc_status gpc_instance_begin_window(struct gpc_instance *i, const struct gpc_window *win,
-				     struct gpc_err *err);
+				     struct gpc_names *next, struct gpc_err *err);
 /* Waits for that until the window's deadline. GPC_E_TIMEOUT: it did not come
  * back; its window is empty. */
 gpc_status gpc_instance_end_window(struct gpc_instance *i, const struct gpc_window *win,
 				   struct gpc_err *err);
-/* Both. */
+/* Both, with the same names. */
 gpc_status gpc_instance_window(struct gpc_instance *i, const struct gpc_window *win,
 			       struct gpc_err *err);
 /* What it wrote for one of its events in the window before; NULL when nothing.
- * Borrowed until the next gpc_instance_begin_window; NULL when that was not
- * done in time. Frames are numbers of names (of the epoch given), or addresses of
- * the target. */
+ * Borrowed until the next gpc_instance_begin_window; NULL when gpc_instance_is_done
+ * says no. Frames are numbers of names (of the epoch given), or addresses of the target. */
 const struct gpc_stacks *gpc_instance_stacks(const struct gpc_instance *i, uint16_t event,
 					     uint32_t epoch);
-/* A new epoch of names; between windows. One that is not ready by the deadline
- * follows later, and has no stacks until then. */
-void gpc_instance_new_names(struct gpc_instance *i, struct gpc_names *names, uint64_t deadline_ns);
+/* False: it was not done in time, or its frames are of other names, which it was not told
+ * of for lack of memory. */
+bool gpc_instance_is_done(const struct gpc_instance *i, uint32_t epoch);
 /* What was reported since the last call. The caller frees with
  * gpc_reports_deinit. */
 void gpc_instance_take_reports(struct gpc_instance *i, struct gpc_reports *ret);

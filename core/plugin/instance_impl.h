@@ -36,6 +36,7 @@ struct gpc_instance {
 	struct gpc_host host;
 	void *self;
 	bool is_started;
+	bool is_ending; /* nothing is begun any more; atomic */
 	bool has_stuck; /* a reader hangs in it: it is never destroyed */
 	char worker_name[16];
 	struct gpc_worker *worker; /* NULL: the collector has no worker callbacks */
@@ -54,7 +55,7 @@ struct gpc_instance {
 	struct gpc_ticket *window_ticket; /* of the window being written; or NULL */
 	bool is_late;                     /* it was not done in time: do not look */
 
-	uint32_t epoch; /* of the names in use; atomic */
+	uint32_t done_epoch; /* of the names in done: the worker's until its window is waited for */
 
 	/* Process events, atomic. */
 	uint32_t kinds, n_events_queued;

@@ -31,6 +31,7 @@ struct gpc_worker {
 	vec(struct gpc_watch *) ended;   /* freed when no event can name them */
 	pthread_mutex_t lock;            /* covers what follows */
 	pthread_cond_t done;
+	vec(struct job) first; /* goes before jobs */
 	vec(struct job) jobs;
 	bool is_ending;
 };
@@ -47,32 +48,45 @@ static bool next_job(struct gpc_worker *w, struct job *ret)
 {
 	autolock(&w->lock);
 
-	if (!w->jobs.n)
+	if (w->first.n) {
+		*ret = w->first.at[0];
+		memmove(w->first.at, w->first.at + 1, --w->first.n * sizeof *w->first.at);
+	} else if (w->jobs.n) {
+		*ret = w->jobs.at[0];
+		memmove(w->jobs.at, w->jobs.at + 1, --w->jobs.n * sizeof *w->jobs.at);
+	} else {
 		return false;
-	*ret = w->jobs.at[0];
-	memmove(w->jobs.at, w->jobs.at + 1, --w->jobs.n * sizeof *w->jobs.at);
+	}
 	return true;
 }
 
-static void run_jobs(struct gpc_worker *w)
+/* One: many attaches in a row must not keep a collector from its descriptors. */
+static void run_job(struct gpc_worker *w)
 {
 	struct job job;
 
-	while (next_job(w, &job)) {
-		job.fn(w->ctx, job.ticket);
-		pthread_mutex_lock(&w->lock);
-		job.ticket->is_done = true;
-		pthread_cond_broadcast(&w->done);
-		pthread_mutex_unlock(&w->lock);
-		gpc_ticket_put(job.ticket);
-	}
+	if (!next_job(w, &job))
+		return;
+	job.fn(w->ctx, job.ticket);
+	pthread_mutex_lock(&w->lock);
+	job.ticket->is_done = true;
+	pthread_cond_broadcast(&w->done);
+	pthread_mutex_unlock(&w->lock);
+	gpc_ticket_put(job.ticket);
+}
+
+static bool has_jobs(struct gpc_worker *w)
+{
+	autolock(&w->lock);
+
+	return w->first.n || w->jobs.n;
 }
 
 static bool is_over(struct gpc_worker *w)
 {
 	autolock(&w->lock);
 
-	return w->is_ending && !w->jobs.n;
+	return w->is_ending && !w->first.n && !w->jobs.n;
 }
 
 /* ---- watches ------------------------------------------------------------------ */
@@ -160,7 +174,8 @@ static void *run(void *arg)
 	struct epoll_event events[16];
 
 	while (!is_over(w)) {
-		int n = epoll_wait(w->epoll, events, 16, w->watches.n ? TICK_MS : -1);
+		int wait_ms = has_jobs(w) ? 0 : w->watches.n ? TICK_MS : -1;
+		int n = epoll_wait(w->epoll, events, 16, wait_ms);
 		uint64_t count;
 
 		for (int i = 0; i < n; i++) {
@@ -169,7 +184,7 @@ static void *run(void *arg)
 			else if (read(w->wake, &count, sizeof count) < 0)
 				continue;
 		}
-		run_jobs(w);
+		run_job(w);
 		kill_late_children(w);
 		drop_ended(w);
 	}
@@ -233,6 +248,7 @@ void gpc_worker_free(struct gpc_worker *w)
 	drop_ended(w);
 	vec_deinit(&w->watches);
 	vec_deinit(&w->ended);
+	vec_deinit(&w->first);
 	vec_deinit(&w->jobs);
 	if (w->epoll >= 0)
 		close(w->epoll);
@@ -243,20 +259,31 @@ void gpc_worker_free(struct gpc_worker *w)
 	free(w);
 }
 
-bool gpc_worker_post(struct gpc_worker *w, gpc_job_fn fn, struct gpc_ticket *ticket)
+static bool post(struct gpc_worker *w, gpc_job_fn fn, struct gpc_ticket *ticket, bool is_first)
 {
 	struct job job = {.fn = fn, .ticket = ticket};
 	uint64_t one = 1;
 	bool is_queued;
 
 	pthread_mutex_lock(&w->lock);
-	is_queued = !w->is_ending && vec_push(&w->jobs, job);
+	is_queued =
+		!w->is_ending && (is_first ? vec_push(&w->first, job) : vec_push(&w->jobs, job));
 	pthread_mutex_unlock(&w->lock);
 	if (!is_queued)
 		gpc_ticket_put(ticket);
 	else if (write(w->wake, &one, sizeof one) < 0)
 		return true; /* the counter is full: it is awake */
 	return is_queued;
+}
+
+bool gpc_worker_post(struct gpc_worker *w, gpc_job_fn fn, struct gpc_ticket *ticket)
+{
+	return post(w, fn, ticket, false);
+}
+
+bool gpc_worker_post_first(struct gpc_worker *w, gpc_job_fn fn, struct gpc_ticket *ticket)
+{
+	return post(w, fn, ticket, true);
 }
 
 bool gpc_worker_wait(struct gpc_worker *w, const struct gpc_ticket *ticket, uint64_t deadline_ns)
@@ -269,19 +296,28 @@ bool gpc_worker_wait(struct gpc_worker *w, const struct gpc_ticket *ticket, uint
 	return ticket->is_done;
 }
 
+/* The caller's own reference keeps it until it was waited for. */
+static bool finish_call(struct gpc_worker *w, struct gpc_ticket *ticket, bool is_queued,
+			uint64_t deadline_ns)
+{
+	bool is_done = is_queued && gpc_worker_wait(w, ticket, deadline_ns);
+
+	gpc_ticket_put(ticket);
+	return is_done;
+}
+
 bool gpc_worker_call(struct gpc_worker *w, gpc_job_fn fn, struct gpc_ticket *ticket,
 		     uint64_t deadline_ns)
 {
-	bool is_done;
-
 	__atomic_add_fetch(&ticket->refs, 1, __ATOMIC_RELAXED);
-	if (!gpc_worker_post(w, fn, ticket)) {
-		gpc_ticket_put(ticket);
-		return false;
-	}
-	is_done = gpc_worker_wait(w, ticket, deadline_ns);
-	gpc_ticket_put(ticket);
-	return is_done;
+	return finish_call(w, ticket, post(w, fn, ticket, false), deadline_ns);
+}
+
+bool gpc_worker_call_first(struct gpc_worker *w, gpc_job_fn fn, struct gpc_ticket *ticket,
+			   uint64_t deadline_ns)
+{
+	__atomic_add_fetch(&ticket->refs, 1, __ATOMIC_RELAXED);
+	return finish_call(w, ticket, post(w, fn, ticket, true), deadline_ns);
 }
 
 bool gpc_worker_is_me(const struct gpc_worker *w)

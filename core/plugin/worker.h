@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The thread on which one collector's [worker] callbacks run, one after
  * another: jobs posted from elsewhere, and what it waits for (descriptors,
- * timers, children). */
+ * timers, children), which is looked at between two jobs. */
 #ifndef GPC_PLUGIN_WORKER_H
 #define GPC_PLUGIN_WORKER_H
 
@@ -31,12 +31,16 @@ void gpc_worker_free(struct gpc_worker *w);
 /* Queues a job; the ticket's reference for the worker is taken (also on
  * failure). False: no memory, or the worker ends. */
 bool gpc_worker_post(struct gpc_worker *w, gpc_job_fn fn, struct gpc_ticket *ticket);
+/* The same, and it runs before all that were posted otherwise. */
+bool gpc_worker_post_first(struct gpc_worker *w, gpc_job_fn fn, struct gpc_ticket *ticket);
 /* Waits until a job is done (true) or the time is over. The caller holds a
  * reference on its ticket. */
 bool gpc_worker_wait(struct gpc_worker *w, const struct gpc_ticket *ticket, uint64_t deadline_ns);
 /* Queues it and waits until it is done or the time is over: false then. */
 bool gpc_worker_call(struct gpc_worker *w, gpc_job_fn fn, struct gpc_ticket *ticket,
 		     uint64_t deadline_ns);
+bool gpc_worker_call_first(struct gpc_worker *w, gpc_job_fn fn, struct gpc_ticket *ticket,
+			   uint64_t deadline_ns);
 void gpc_ticket_put(struct gpc_ticket *t);
 /* Is the caller on this worker? */
 bool gpc_worker_is_me(const struct gpc_worker *w);

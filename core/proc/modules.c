@@ -2,10 +2,12 @@
 #include "proc/modules.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -35,17 +37,77 @@ static bool is_wanted(const struct gpc_target *t, const struct gpc_map *m, const
 	return glob ? fnmatch(glob, base_name(m->path), 0) == 0 : strcmp(m->path, t->exe) == 0;
 }
 
-static int open_map(const struct gpc_target *t, const struct gpc_map *m)
+/* The mapping of m's file that holds n bytes at offset. */
+static const struct gpc_map *map_of(const struct gpc_target *t, const struct gpc_map *m,
+				    uint64_t offset, size_t n)
 {
+	for (uint32_t k = 0; k < t->n_maps; k++) {
+		const struct gpc_map *other = map_at(t, k);
+
+		if (other->inode == m->inode && other->dev_major == m->dev_major &&
+		    other->dev_minor == m->dev_minor && other->prot & GPC_MAP_READ &&
+		    offset >= other->offset && n <= other->end - other->start &&
+		    offset - other->offset <= other->end - other->start - n)
+			return other;
+	}
+	return NULL;
+}
+
+enum answer { NOT_KNOWN, SAME, DIFFERENT };
+
+/* Does the file's build-id stand in the target's memory, where the file has it? */
+static enum answer has_its_build_id(const struct gpc_target *t, const struct gpc_map *m, int fd)
+{
+	uint8_t file[GPC_ELF_BUILD_ID_MAX], mapped[GPC_ELF_BUILD_ID_MAX];
+	struct gpc_elf_source source;
+	struct gpc_elf elf;
+	const struct gpc_map *there;
+	autoclose int mem = -1;
+	uint64_t offset;
+	char path[32];
+	size_t n;
+
+	if (gpc_elf_source_fd(fd, &source, NULL) < 0 || gpc_elf_init(&elf, &source, NULL) < 0)
+		return NOT_KNOWN;
+	n = gpc_elf_build_id_place(&elf, file, &offset);
+	gpc_elf_deinit(&elf);
+	there = n ? map_of(t, m, offset, n) : NULL;
+	snprintf(path, sizeof path, "/proc/%d/mem", t->pid);
+	mem = there ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (mem < 0 ||
+	    pread(mem, mapped, n, (off_t)(there->start + (offset - there->offset))) != (ssize_t)n)
+		return NOT_KNOWN;
+	return memcmp(file, mapped, n) == 0 ? SAME : DIFFERENT;
+}
+
+/* A package may have been upgraded since. On overlayfs and btrfs the device of a file is
+ * not that of its mappings. */
+static bool is_mapped_file(const struct gpc_target *t, const struct gpc_map *m, int fd,
+			   const struct stat *st)
+{
+	enum answer answer;
+
+	if (st->st_ino == m->inode && major(st->st_dev) == m->dev_major &&
+	    minor(st->st_dev) == m->dev_minor)
+		return true;
+	answer = has_its_build_id(t, m, fd);
+	return answer == SAME || (answer == NOT_KNOWN && st->st_ino == m->inode);
+}
+
+int gpc_module_open_map(const struct gpc_target *t, const struct gpc_map *m)
+{
+	autoclose int fd = -1;
 	char path[80];
-	int fd = -1;
+	struct stat st;
 
 	snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", t->pid,
 		 (unsigned long long)m->start, (unsigned long long)m->end);
-	if (gpc_regular_open(path, &fd, NULL, NULL) < 0 &&
-	    gpc_root_open(t->pid, m->path, &fd, NULL, NULL) < 0)
+	/* The kernel's own link, for those who may follow it. */
+	if (gpc_regular_open(path, &fd, NULL, NULL) == GPC_OK)
+		return take_fd(&fd);
+	if (gpc_root_open(t->pid, m->path, &fd, &st, NULL) < 0 || !is_mapped_file(t, m, fd, &st))
 		return -1;
-	return fd;
+	return take_fd(&fd);
 }
 
 static bool bias_of(int fd, const struct gpc_map *m, uint64_t *ret)
@@ -66,7 +128,7 @@ static bool bias_of(int fd, const struct gpc_map *m, uint64_t *ret)
 static bool open_module(const struct gpc_target *t, const struct gpc_map *m,
 			struct gpc_module_file *ret)
 {
-	autoclose int fd = open_map(t, m);
+	autoclose int fd = gpc_module_open_map(t, m);
 	uint64_t bias;
 
 	if (fd < 0 || !bias_of(fd, m, &bias))

@@ -16,6 +16,9 @@ struct gpc_module_file {
 	const char *path; /* borrowed from the target */
 };
 
+/* The file of one mapping; -1: it cannot be opened, or another has its name by now. */
+int gpc_module_open_map(const struct gpc_target *t, const struct gpc_map *m);
+
 /* The first mapped file whose base name matches the glob; NULL: the executable.
  * GPC_E_GONE: none is mapped, or it cannot be opened. */
 gpc_status gpc_module_open(const struct gpc_target *t, const char *glob,
@@ -24,8 +27,8 @@ gpc_status gpc_module_open(const struct gpc_target *t, const char *glob,
 struct gpc_place { /* in the process */
 	uint64_t start, size;
 };
-/* A symbol of the module: function or data. For thread-local ones start is the
- * offset in the module's block, without bias. */
+/* A symbol of the module: function or data. For thread-local ones start is bias and the
+ * offset in the module's block. */
 gpc_status gpc_module_symbol(const struct gpc_module_file *m, const char *name,
 			     struct gpc_place *ret, struct gpc_err *err);
 /* A section by name (".rodata", ".PyRuntime"). */

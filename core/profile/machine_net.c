@@ -4,7 +4,6 @@
 #include <ifaddrs.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +11,10 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/thread.h"
 #include "profile/machine.h"
+
+#define VISIT_STACK ((size_t)512 << 10)
 
 struct visit {
 	int proc_fd;
@@ -115,13 +117,11 @@ bool gpc_machine_is_foreign(int proc_fd, const char *kind)
 void gpc_machine_net_read(int proc_fd, struct gpc_machine_net *ret)
 {
 	struct visit v = {proc_fd, ret};
-	pthread_t thread;
 
 	memset(ret, 0, sizeof *ret);
 	strcpy(ret->hostname, "<unknown>");
 	strcpy(ret->mac, "unknown");
 	strcpy(ret->ip, "unknown");
 	/* A thread of its own: namespaces are a thread's, and ours must stay. */
-	if (pthread_create(&thread, NULL, visit, &v) == 0)
-		pthread_join(thread, NULL);
+	gpc_thread_run("gpc-machine", VISIT_STACK, visit, &v);
 }

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/io.h"
+#include "base/thread.h"
 
 #define LINE_SIZE 4096
 #define MAX_EARLY 1000 /* nobody logs that much before options are known */
@@ -77,10 +78,10 @@ static void write_file(struct gpc_journal *j, const char *text, size_t n)
 {
 	char note[LINE_SIZE];
 	struct gpc_log_line line = {.level = GPC_WARN};
-	struct gpc_err err;
+	struct gpc_err err = {0};
 	gpc_status st = gpc_logfile_write(&j->file, text, n, &err);
 
-	if (st < 0 && !j->is_failing) {
+	if (st < 0 && !j->is_failing && *err.text) {
 		line.message = err.text;
 		n = gpc_journal_format(note, sizeof note, gpc_unix_ns(), &line);
 		gpc_write_all(j->style == GPC_JOURNAL_LINES ? STDOUT_FILENO : STDERR_FILENO, note,
@@ -135,7 +136,7 @@ static size_t terminal_width(void)
 void gpc_journal_init(struct gpc_journal *j)
 {
 	*j = (struct gpc_journal){.file.fd = -1, .has_terminal = isatty(STDERR_FILENO)};
-	pthread_mutex_init(&j->lock, NULL);
+	gpc_mutex_init_inherit(&j->lock); /* readers of runtimes log too */
 }
 
 void gpc_journal_open(struct gpc_journal *j, const char *path, int64_t max_size, int64_t backups)
@@ -146,6 +147,7 @@ void gpc_journal_open(struct gpc_journal *j, const char *path, int64_t max_size,
 
 	if (*path)
 		st = gpc_logfile_init(&j->file, path, max_size, backups, &err);
+	j->is_failing = st < 0;
 	j->is_open = true;
 	j->early.at = NULL;
 	j->early.n = j->early.room = 0;

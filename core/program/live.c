@@ -12,8 +12,8 @@ enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 /* A machine that runs the profiler all the time has these in its configuration,
  * for that one. Files are written where the command line says so. */
 #define NO_FILES "--output-dir=", "--log-file=", "--pid-file=", "--heartbeat-file="
-static const char *const once_defaults[] = {NO_FILES, "-d5", "-f99"};
-static const char *const top_defaults[] = {NO_FILES, "-d2", "-f99"};
+static const char *const once_defaults[] = {NO_FILES, "-d5"};
+static const char *const top_defaults[] = {NO_FILES, "-d2"};
 #define N_DEFAULTS (sizeof once_defaults / sizeof *once_defaults)
 
 enum gpc_live_kind gpc_live_kind_of(char *const *argv)
@@ -52,8 +52,20 @@ void gpc_live_profile(struct gpc_live *live, const struct gpc_profile *p,
 		live->once_status = gpc_summary_add(&live->once, p, api, NULL);
 }
 
+/* Short sessions need many samples; not where something else says when one is taken. */
+static gpc_status set_frequency(struct gpc_core *core, struct gpc_err *err)
+{
+	const char *mode = gpc_core_get(core, "mode");
+
+	if (gpc_core_is_given(core, "profiling-frequency") ||
+	    gpc_core_get_int(core, "perf-event-period") || (mode && strcmp(mode, "cpu") != 0))
+		return GPC_OK;
+	return gpc_core_set(core, "profiling-frequency", "99", err);
+}
+
 static gpc_status set_up(const struct gpc_live *live, struct gpc_core *core, struct gpc_err *err)
 {
+	gpc_try(set_frequency(core, err));
 	gpc_try(gpc_core_set(core, "continuous", live->kind == GPC_LIVE_TOP ? "true" : "false",
 			     err));
 	gpc_try(gpc_core_set(core, "upload-results", "false", err));

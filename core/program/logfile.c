@@ -10,7 +10,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/io.h"
+
+#define RETRY_NS (10 * GPC_SECOND_NS)
 
 static gpc_status make_parents(const char *path, struct gpc_err *err)
 {
@@ -37,6 +40,7 @@ gpc_status gpc_logfile_reopen(struct gpc_logfile *f, struct gpc_err *err)
 	struct stat st;
 
 	close_file(f);
+	f->retry_ns = gpc_now_ns() + RETRY_NS;
 	if (!f->path)
 		return gpc_err_nomem(err);
 	gpc_try(make_parents(f->path, err));
@@ -112,8 +116,11 @@ gpc_status gpc_logfile_write(struct gpc_logfile *f, const char *text, size_t n, 
 {
 	gpc_status rotated = GPC_OK;
 
+	/* What kept it from being opened (descriptors, the disk) may have passed. */
+	if (f->fd < 0 && f->path && gpc_now_ns() >= f->retry_ns)
+		gpc_try(gpc_logfile_reopen(f, err));
 	if (f->fd < 0)
-		return GPC_OK;
+		return f->path ? GPC_E_SYSTEM : GPC_OK;
 	if (f->is_regular && f->size > 0 && f->size + (int64_t)n > f->max_size)
 		rotated = rotate(f, err);
 	if (f->fd < 0)

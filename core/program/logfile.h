@@ -11,20 +11,22 @@
 #include "base/err.h"
 
 struct gpc_logfile {
-	int fd;     /* -1: not open */
+	int fd;     /* -1: not open; tried again now and then */
 	char *path; /* owned */
 	int64_t size, max_size;
 	int64_t backups;
 	bool is_regular;
+	uint64_t retry_ns; /* not open: when it is tried again */
 };
 
-/* Makes the folders too. On failure reopen may be tried later. */
+/* Makes the folders too. After a failure writing tries again later. */
 gpc_status gpc_logfile_init(struct gpc_logfile *f, const char *path, int64_t max_size,
 			    int64_t backups, struct gpc_err *err);
 void gpc_logfile_deinit(struct gpc_logfile *f);
 /* After someone has moved the file away. */
 gpc_status gpc_logfile_reopen(struct gpc_logfile *f, struct gpc_err *err);
-/* Does nothing while the file is not open. */
+/* While the file is not open the text is dropped, with GPC_E_SYSTEM, and err only filled
+ * when it has been tried again. */
 gpc_status gpc_logfile_write(struct gpc_logfile *f, const char *text, size_t n,
 			     struct gpc_err *err);
 

@@ -328,6 +328,8 @@ static gpc_status start(struct run *r, struct gpc_err *err)
  * a continuous one goes on. */
 static int sessions(struct run *r)
 {
+	struct gpc_core_state state;
+
 	if (r->viewer)
 		r->viewer->begin(r->viewer->ctx);
 	while (!r->is_over) {
@@ -340,7 +342,8 @@ static int sessions(struct run *r)
 	gpc_journal_status(r->journal, "");
 	if (r->is_continuous)
 		return STATUS_OK;
-	return r->has_failed || get_state(r).failed_writes ? STATUS_FAILED : STATUS_OK;
+	state = get_state(r);
+	return r->has_failed || state.failed_writes || state.dropped ? STATUS_FAILED : STATUS_OK;
 }
 
 static int run(struct run *r, struct gpc_err *err)

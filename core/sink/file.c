@@ -238,6 +238,25 @@ static gpc_status file_write(void *self, const struct gpc_profile *p)
 	return st;
 }
 
+/* Learnt now, not after a session. A disk that is full may have room by then. */
+static gpc_status check_folder(const struct sink *s, int dir)
+{
+	struct gpc_outdir_temp temp;
+	struct gpc_err err;
+	gpc_status st = gpc_outdir_temp(dir, &temp, &err);
+
+	if (st >= 0) {
+		gpc_outdir_temp_drop(dir, &temp);
+		return GPC_OK;
+	}
+	if (err.sys == ENOSPC || err.sys == EDQUOT) {
+		say(s, GPC_WARN, "Cannot write to %s now: %s", s->options->output_dir, err.text);
+		return GPC_OK;
+	}
+	say(s, GPC_ERROR, "Cannot write to --output-dir %s: %s", s->options->output_dir, err.text);
+	return st;
+}
+
 static gpc_status check(const struct sink *s)
 {
 	const struct options *o = s->options;
@@ -254,7 +273,7 @@ static gpc_status check(const struct sink *s)
 		say(s, GPC_ERROR, "Cannot use --output-dir: %s", err.text);
 		return GPC_E_SYSTEM;
 	}
-	return GPC_OK;
+	return check_folder(s, dir);
 }
 
 static gpc_status file_create(const struct gpc_host *h, const void *options, void **self)

@@ -72,7 +72,7 @@ static bool demangle_cplus(const char *name, struct output *out)
 		return job.is_done;
 	}
 	job.options |= DMGL_NO_RECURSE_LIMIT;
-	return gpc_thread_run(LONG_STACK, run_cplus, &job) && job.is_done;
+	return gpc_thread_run("gpc-names", LONG_STACK, run_cplus, &job) && job.is_done;
 }
 
 static bool demangle_rust(const char *name, struct output *out)

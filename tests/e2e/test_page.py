@@ -82,6 +82,8 @@ def make_files(folder):
         "real.col": col.read_text(encoding="utf-8"),
         "changed.col": known.col(known.CHANGED, "other"),
         "folded.txt": known.folded(known.KNOWN),
+        "v1.col": '# {"application_metadata_enabled": true, "metadata": {}, "gprofiler_core": '
+                  '{"profile_api_version": "v1"}}\n' + known.folded(known.KNOWN),
         "bad.col": "this is no profile\n",
         "expected.json": json.dumps(function_totals(stacks)),
         "facts.json": json.dumps({"samples": sum(count for _, count in stacks)}),

@@ -215,6 +215,8 @@ def test_help():
     (["plugins", "show", "nonsense"], "nonsense"),
     (["--json", "-o", "/tmp/x"], "--json"),
     (["-d", "1", "--log-file", "/dev/null"], "--output-dir"),
+    (["-cu", "--token", "t", "--service-name", "s", "--log-file", "/dev/null"],
+     "cannot send profiles to a server yet"),
     (["-o", "/tmp/x", "--plugins=nonsense", "--log-file", "/dev/null"], "nonsense"),
 ])
 def test_usage_errors(args, text):
@@ -243,6 +245,27 @@ def test_the_token_is_not_shown(place, agent):
     files = [place.log, *place.out.glob("profile_*")]
     assert "secret" not in out + err + "".join(f.read_text() for f in files)
     assert "command line: " in out and "--tok" in out
+
+
+def test_a_fleets_command_line(place):
+    """What is not there yet is said once, and the rest is done."""
+    busy = subprocess.Popen(["sh", "-c", "while :; do :; done"])
+    done = run_agent([*place, "-d", "2", "-f", "99", "-u", "--token", "t", "--service-name", "s",
+                      "--enable-heartbeat-server", "--profile-api-version", "v1"])
+    busy.kill()
+    busy.wait()
+    assert done.returncode == 0, done.stderr
+    warnings = [line for line in done.stdout.splitlines() if "] WARNING: " in line]
+    assert len(warnings) == 2, done.stdout
+    assert "--upload-results: this version sends nothing" in warnings[0]
+    assert "--enable-heartbeat-server: this version does not ask" in warnings[1]
+    header, stacks = parse_col(only(place.out, "*.col"))
+    assert header["metadata"]["run_arguments"]["profile_api_version"] == "v1"
+    assert all(stack[0] not in ("", "0") for stack, _ in stacks)
+    assert any(stack[0] == "sh" for stack, _ in stacks)
+    back = place.path / "back.col"
+    assert run_agent(["convert", only(place.out, "*.col"), back]).returncode == 0
+    assert back.read_bytes() == only(place.out, "*.col").read_bytes()
 
 
 # ---- preconditions ---------------------------------------------------------------

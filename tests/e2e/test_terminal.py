@@ -134,6 +134,19 @@ def test_once_writes_what_is_asked_for(place):
 
 
 @pytest.mark.usefixtures("busy")
+def test_once_by_period():
+    """A frequency that nobody gave does not stand in the way."""
+    done = run_agent(["once", "-d", "1", "--perf-event", "cpu-clock",
+                      "--perf-event-period", "2000000"])
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    assert samples(done.stdout) > 0 and " at 99 Hz" not in done.stdout
+    done = run_agent(["once", "-d", "1", "--mode=allocation"])
+    assert "--profiling-frequency" not in done.stderr
+    done = run_agent(["once", "-f", "50", "--perf-event", "cpu-clock", "--perf-event-period", "9"])
+    assert done.returncode == 2 and "exclude each other" in done.stderr
+
+
+@pytest.mark.usefixtures("busy")
 def test_once_ends_when_interrupted():
     agent = start_agent(["once", "-d", "60"])
     wait_until(lambda: LOCK in pathlib.Path("/proc/2/net/unix").read_text())

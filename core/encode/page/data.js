@@ -49,7 +49,9 @@ function readHeader(text) {
   }
   const metadata = (header && header.metadata) || {};
   const arguments_ = metadata.run_arguments || {};
-  const isPlain = !header || arguments_.profile_api_version === "v1";
+  const own = (header && header.gprofiler_core) || {};
+  const isPlain = !header || arguments_.profile_api_version === "v1" ||
+    own.profile_api_version === "v1";
 
   return {
     hasIndex: !isPlain && header.application_metadata_enabled === true,

@@ -77,8 +77,8 @@ GPC_EXPORT const char *gpc_version(void);
 
 GPC_EXPORT gpc_status gpc_core_new(const struct gpc_core_setup *setup, struct gpc_core **ret,
 				   struct gpc_err *err);
-/* Stops it if need be; a running window is dropped (gpc_core_stop keeps it).
- * NULL is fine. */
+/* Does what gpc_core_stop does if that was not done: on_profile is called for the window
+ * that runs. NULL is fine. */
 GPC_EXPORT void gpc_core_free(struct gpc_core *core);
 
 /* ---- options: before gpc_core_start ----------------------------------------- */
@@ -108,6 +108,8 @@ GPC_EXPORT gpc_status gpc_core_args(struct gpc_core *core, int argc, char *const
 GPC_EXPORT const char *gpc_core_get(struct gpc_core *core, const char *name);
 /* The same for switches, numbers and durations (ns); 0 when it has none. */
 GPC_EXPORT int64_t gpc_core_get_int(struct gpc_core *core, const char *name);
+/* 1: the command line or gpc_core_set gave it, not the environment, a file or nobody. */
+GPC_EXPORT int gpc_core_is_given(struct gpc_core *core, const char *name);
 /* Usage of all options that are known now. */
 GPC_EXPORT void gpc_core_help(struct gpc_core *core, const char *usage, FILE *out, int width);
 
@@ -160,6 +162,8 @@ struct gpc_core_state {
 	uint32_t profiles;         /* delivered since start */
 	uint32_t failed_writes;    /* of sinks, since start */
 	uint32_t hz;               /* samples a second and CPU; 0: not by time */
+	uint32_t dropped;          /* profiles dropped since start: outputs were too slow, or
+				    * gpc_core_step was not called */
 };
 GPC_EXPORT void gpc_core_state(struct gpc_core *core, struct gpc_core_state *ret);
 

@@ -95,6 +95,13 @@ check("folded stacks without a header", {}, async (page, { files }) => {
   assert.equal((await hoverFrame(page, 10, 3)).name, "serve");
 });
 
+check("stacks of the older protocol", {}, async (page, { files }) => {
+  await give(page, files.v1);
+  await widths(page, "after");
+  assert.equal((await hoverFrame(page, 10, 1)).name, "web");
+  assert.equal((await hoverFrame(page, 10, 3)).name, "serve");
+});
+
 check("a file that is no profile is refused with the reason", {}, async (page, { files }) => {
   await drop(page, files.bad);
   const toast = page.locator(".gv-toast.gv-shown");

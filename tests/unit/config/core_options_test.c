@@ -104,7 +104,7 @@ static void deployments_work_as_they_are(void **state)
 {
 	struct core *f = *state;
 
-	assert_ok(f, check(f, "-cu --token=secret --service-name=shop --disable-pidns-check "
+	assert_ok(f, check(f, "-cu --token=secret --service-name=shop -o x --disable-pidns-check "
 			      "--dont-disable-core-files --disable-container-names --no-verify "
 			      "--glogger-server http://logs --pids 1,2 --pids 3 -d 30 -f 99 "
 			      "--rot --dont-send-logs --no-flame -v --profile-api-version v1"));
@@ -129,7 +129,7 @@ static void tokens_stay_secret(void **state)
 	json_t *j;
 	char *text;
 
-	assert_ok(f, check(f, "-u --token=hunter2 --service-name s"));
+	assert_ok(f, check(f, "-u --token=hunter2 --service-name s -o x"));
 	assert_string_equal(f->v.server_token, "hunter2");
 	j = gpc_options_json(f->o);
 	text = json_dumps(j, 0);
@@ -187,16 +187,18 @@ static void uploading_has_its_needs(void **state)
 {
 	struct core *f = *state;
 
-	assert_refused(f, check(f, ""), "--output-dir", "--upload-results");
+	assert_refused(f, check(f, ""), "--output-dir");
 	assert_refused(f, check(f, "--output-dir="), "--output-dir");
-	assert_refused(f, check(f, "-u"), "--token");
-	assert_refused(f, check(f, "-u --token="), "--token");
-	assert_refused(f, check(f, "-u --token=t"), "--service-name");
-	assert_ok(f, check(f, "-u --token=t --databricks-job-name-as-service-name"));
-	assert_ok(f, check(f, "-u --token=t --service-name=s --enable-heartbeat-server"));
+	assert_refused(f, check(f, "-cu --token=t --service-name=s"), "--upload-results",
+		       "cannot send profiles", "--output-dir");
+	assert_refused(f, check(f, "-u -o x"), "--token");
+	assert_refused(f, check(f, "-u -o x --token="), "--token");
+	assert_refused(f, check(f, "-u -o x --token=t"), "--service-name");
+	assert_ok(f, check(f, "-u -o x --token=t --databricks-job-name-as-service-name"));
+	assert_ok(f, check(f, "-u -o x --token=t --service-name=s --enable-heartbeat-server"));
 	assert_refused(f, check(f, "-o x --enable-heartbeat-server"), "--upload-results");
 	assert_refused(f,
-		       check(f, "-u --token=t --databricks-job-name-as-service-name "
+		       check(f, "-u -o x --token=t --databricks-job-name-as-service-name "
 				"--enable-heartbeat-server"),
 		       "--enable-heartbeat-server needs --service-name");
 }
@@ -227,6 +229,8 @@ static void perf_limits_hold(void **state)
 	assert_refused(f, check(f, "-o x"), "--perf-dwarf-stack-size", "65529", "65528");
 	f->perf.dwarf_stack_size = 0;
 	f->perf.event_period = 5;
+	assert_refused(f, check(f, "-o x"), "--perf-event-period needs --perf-event");
+	f->perf.has_event = true;
 	assert_ok(f, check(f, "-o x"));
 	assert_refused(f, check(f, "-o x -f 11"), "--perf-event-period");
 }

@@ -34,7 +34,7 @@ static void lines_come_back_byte_by_byte(void **state)
 
 static void names_have_parts(void **state)
 {
-	static const char text[] = "box;svc;appid: a b;main;f_[k] 7\n";
+	static const char text[] = "# {}\nbox;svc;appid: a b;main;f_[k] 7\n";
 	struct gpc_stack stack = {.struct_size = sizeof stack};
 	struct gpc_frame_text frame = {.struct_size = sizeof frame};
 	struct gpc_profile *p;
@@ -53,6 +53,36 @@ static void names_have_parts(void **state)
 	assert_int_equal(frame.flags, GPC_FRAME_KERNEL);
 	assert_int_equal(gpc_profile_next(p, &cursor, &stack), 0);
 	gpc_profile_put(p);
+}
+
+/* Of --profile-api-version v1, with and without metadata, and of others. */
+static void some_begin_with_the_process(void **state)
+{
+	static const char *const headers[] = {
+		"# {\"metadata\": {\"run_arguments\": {\"profile_api_version\": \"v1\"}}, "
+		"\"application_metadata_enabled\": true}",
+		"# {\"application_metadata_enabled\": true, \"gprofiler_core\": "
+		"{\"profile_api_version\": \"v1\"}}",
+		""};
+	static const char stacks[] = "svc;appid: a b;main;f_[k] 7\n#1;main 2\nlone 1";
+
+	(void)state;
+	for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+		struct gpc_stack stack = {.struct_size = sizeof stack};
+		struct gpc_profile *p;
+		uint64_t cursor = 0;
+		char text[512];
+
+		snprintf(text, sizeof text, "%s\n %s", headers[i],
+			 stacks + (i == 1 ? strcspn(stacks, "\n") + 1 : 0));
+		assert_int_equal(gpc_decode(text, strlen(text), NULL, &p, NULL), GPC_OK);
+		assert_int_equal(gpc_profile_next(p, &cursor, &stack), 1);
+		assert_string_equal(stack.container, "");
+		assert_string_equal(stack.comm, i == 1 ? "#1" : "svc");
+		assert_string_equal(stack.appid, i == 1 ? "" : "a b");
+		assert_int_equal(stack.n_frames, i == 1 ? 1 : 2);
+		gpc_profile_put(p);
+	}
 }
 
 static void times_come_from_the_header(void **state)
@@ -106,6 +136,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_come_back_byte_by_byte),
 		cmocka_unit_test(names_have_parts),
+		cmocka_unit_test(some_begin_with_the_process),
 		cmocka_unit_test(times_come_from_the_header),
 		cmocka_unit_test(bad_lines_are_told),
 	};

@@ -142,13 +142,14 @@ static inline struct gpc_target_view *bench_view(pid_t pid, uint64_t id)
 	return v;
 }
 
-/* Runs a window, and with it all that was asked of the worker before. */
+/* Lets the worker do all that was asked of it before, and runs a window. */
 static inline void bench_settle(struct bench *b)
 {
 	struct gpc_window win = {.struct_size = sizeof win,
 				 .seq = b->seq++,
 				 .deadline_ns = gpc_now_ns() + 20 * GPC_SECOND_NS};
 
+	assert_true(gpc_instance_settle(b->fake.instance, win.deadline_ns));
 	assert_int_equal(gpc_instance_window(b->fake.instance, &win, NULL), GPC_OK);
 }
 

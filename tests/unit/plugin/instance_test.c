@@ -55,6 +55,7 @@ static gpc_status window(struct bench *b, uint64_t ns, struct gpc_err *err)
 				 .seq = b->seq++,
 				 .deadline_ns = gpc_now_ns() + ns};
 
+	gpc_instance_settle(b->fake.instance, win.deadline_ns); /* what is attached goes first */
 	return gpc_instance_window(b->fake.instance, &win, err);
 }
 
@@ -443,16 +444,20 @@ static void test_detach(void **state)
 static void test_new_epoch_of_names(void **state)
 {
 	struct bench *b = *state;
+	struct gpc_window win = {.struct_size = sizeof win, .deadline_ns = gpc_now_ns() + LONG_NS};
 	struct gpc_names *next = gpc_names_new(2);
 
 	b->fake.write = write_three;
 	run(b);
 	attach(b, getpid(), 5);
 	good_window(b);
-	gpc_instance_new_names(b->fake.instance, next, gpc_now_ns() + LONG_NS);
+	assert_int_equal(gpc_instance_begin_window(b->fake.instance, &win, next, NULL), GPC_OK);
 	gpc_names_put(next);
-	assert_null(gpc_instance_stacks(b->fake.instance, 1, 1));
+	assert_int_equal(gpc_instance_end_window(b->fake.instance, &win, NULL), GPC_OK);
+	assert_int_equal(gpc_stacks_total(gpc_instance_stacks(b->fake.instance, 1, 1)), 3);
+	assert_null(gpc_instance_stacks(b->fake.instance, 1, 2));
 	good_window(b);
+	assert_false(gpc_instance_is_done(b->fake.instance, 1));
 	assert_int_equal(gpc_stacks_total(gpc_instance_stacks(b->fake.instance, 1, 2)), 3);
 }
 

@@ -212,6 +212,32 @@ static void test_call_that_takes_too_long(void **state)
 	assert_int_equal(drops, 2);
 }
 
+static void is_after_first(struct bench *b, struct task *t)
+{
+	t->result = (gpc_status)b->fired[1];
+	b->fired[1]++;
+}
+
+static void test_some_go_first(void **state)
+{
+	struct bench *b = *state;
+	struct task *normal = new_task(is_after_first, NULL, NULL);
+	struct task *first = new_task(is_after_first, NULL, NULL);
+
+	normal->ticket.refs = first->ticket.refs = 2;
+	assert_true(gpc_worker_post(b->worker, run_task, &new_task(block, NULL, NULL)->ticket));
+	assert_true(gpc_worker_post(b->worker, run_task, &normal->ticket));
+	assert_true(gpc_worker_post_first(b->worker, run_task, &first->ticket));
+	assert_int_equal(write(b->pipes[0][1], "x", 1), 1);
+	assert_true(gpc_worker_wait(b->worker, &normal->ticket, gpc_now_ns() + 20 * SECOND));
+	assert_int_equal(first->result, 0);
+	assert_int_equal(normal->result, 1);
+	assert_true(gpc_worker_call_first(b->worker, run_task, &new_task(NULL, NULL, NULL)->ticket,
+					  gpc_now_ns() + 20 * SECOND));
+	gpc_ticket_put(&normal->ticket);
+	gpc_ticket_put(&first->ticket);
+}
+
 static void test_deadline_in_the_past(void **state)
 {
 	struct bench *b = *state;
@@ -312,6 +338,30 @@ static void test_descriptor(void **state)
 	assert_int_equal(write(b->pipes[0][1], "x", 1), 1);
 	usleep(50000);
 	assert_int_equal(wait_fired(b, 0, 2), 2);
+}
+
+static void nap(struct bench *b, struct task *t)
+{
+	(void)b;
+	(void)t;
+	usleep(2000);
+}
+
+static void test_descriptor_between_jobs(void **state)
+{
+	struct bench *b = *state;
+	unsigned runs = 0;
+
+	b->then = read_it;
+	watch_pipe(b, 0);
+	for (int i = 0; i < 500; i++)
+		gpc_worker_post(b->worker, run_task, &new_task(nap, &runs, NULL)->ticket);
+	assert_int_equal(write(b->pipes[0][1], "x", 1), 1);
+	assert_int_equal(wait_fired(b, 0, 1), 1);
+	assert_true(__atomic_load_n(&runs, __ATOMIC_ACQUIRE) < 500);
+	gpc_worker_free(b->worker);
+	b->worker = NULL;
+	assert_int_equal(runs, 500);
 }
 
 /* Both pipes are ready in the same round; whoever comes first ends both. */
@@ -515,9 +565,11 @@ int main(void)
 		bench_test(test_posts_from_many_threads),
 		bench_test(test_jobs_of_one_thread_keep_their_order),
 		bench_test(test_call_that_takes_too_long),
+		bench_test(test_some_go_first),
 		bench_test(test_deadline_in_the_past),
 		bench_test(test_who_am_i),
 		bench_test(test_descriptor),
+		bench_test(test_descriptor_between_jobs),
 		bench_test(test_unwatch_from_a_callback),
 		bench_test(test_watch_from_a_callback),
 		bench_test(test_timer),

@@ -5,6 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <linux/capability.h>
+#include <sys/syscall.h>
+
 #include <cmocka.h>
 
 #include "proc/modules.h"
@@ -323,6 +326,76 @@ static void test_replaced(void **state)
 	gpc_target_put(v);
 }
 
+/* ---- without the right to map_files ------------------------------------------------ */
+
+/* Switches CAP_SYS_ADMIN and CAP_CHECKPOINT_RESTORE off, or back on. */
+static void let_follow_map_files(bool is_allowed)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct caps[2];
+
+	assert_int_equal(syscall(SYS_capget, &head, caps), 0);
+	caps[0].effective &= ~(1u << CAP_SYS_ADMIN);
+	caps[1].effective &= ~(1u << (CAP_CHECKPOINT_RESTORE - 32));
+	if (is_allowed) {
+		caps[0].effective |= caps[0].permitted & 1u << CAP_SYS_ADMIN;
+		caps[1].effective |= caps[1].permitted & 1u << (CAP_CHECKPOINT_RESTORE - 32);
+	}
+	assert_int_equal(syscall(SYS_capset, &head, caps), 0);
+}
+
+/* What is found by its path now, under the view from before. */
+static gpc_status open_by_path(const struct world *w)
+{
+	struct gpc_module_file m;
+	gpc_status st;
+
+	let_follow_map_files(false);
+	st = gpc_module_open(&w->told.view->target, NULL, &m, NULL);
+	let_follow_map_files(true);
+	if (st == GPC_OK) {
+		assert_int_equal(m.bias, w->exe.bias);
+		assert_int_equal(symbol(&m, "target_function"), (uintptr_t)w->told.function);
+		close(m.fd);
+	}
+	return st;
+}
+
+static void test_by_path(void **state)
+{
+	const struct world *w = *state;
+
+	assert_int_equal(open_by_path(w), GPC_OK);
+}
+
+static void test_upgraded(void **state)
+{
+	const struct world *w = *state;
+
+	assert_int_equal(unlink(w->program), 0);
+	assert_int_equal(child_copy("/bin/sleep", w->program), 0);
+	assert_int_equal(open_by_path(w), GPC_E_GONE);
+}
+
+/* Another inode, as on overlayfs; its build-id tells what it is. */
+static void test_copied(void **state)
+{
+	const struct world *w = *state;
+
+	assert_int_equal(unlink(w->program), 0);
+	assert_int_equal(child_copy(TARGETS "/target", w->program), 0);
+	assert_int_equal(open_by_path(w), GPC_OK);
+}
+
+static void test_copied_without_build_id(void **state)
+{
+	const struct world *w = *state;
+
+	assert_int_equal(unlink(w->program), 0);
+	assert_int_equal(child_copy(TARGETS "/fixed", w->program), 0);
+	assert_int_equal(open_by_path(w), GPC_E_GONE);
+}
+
 static void test_missing(void **state)
 {
 	const struct world *w = *state;
@@ -373,6 +446,11 @@ int main(void)
 		WITH(test_no_build_id, begin_fixed),
 		WITH(test_deleted, begin_pie),
 		WITH(test_replaced, begin_pie),
+		WITH(test_by_path, begin_pie),
+		WITH(test_by_path, begin_fixed),
+		WITH(test_upgraded, begin_pie),
+		WITH(test_copied, begin_pie),
+		WITH(test_copied_without_build_id, begin_fixed),
 		WITH(test_missing, begin_pie),
 		WITH(test_process_that_ended, begin_pie),
 	};

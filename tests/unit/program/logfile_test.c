@@ -17,6 +17,7 @@
 #include <signal.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/io.h"
 #include "program/logfile.h"
 
@@ -145,7 +146,7 @@ static void a_pipe_is_not_rotated(void **state)
 	snprintf(path, sizeof path, "%s/pipe", f->root);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	assert_true(gpc_logfile_init(&f->file, path, 2, 1, NULL) < 0); /* and does not hang */
-	assert_int_equal(put(f, "lost\n"), GPC_OK);
+	assert_true(put(f, "lost\n") < 0);
 	reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	assert_int_equal(gpc_logfile_reopen(&f->file, NULL), GPC_OK);
 	assert_int_equal(put(f, "abc\n"), GPC_OK);
@@ -164,11 +165,37 @@ static void a_file_in_the_way(void **state)
 	close(open(path, O_CREAT | O_WRONLY, 0644));
 	assert_true(gpc_logfile_init(&f->file, f->path, 10, 1, &err) < 0);
 	assert_non_null(strstr(err.text, path));
-	assert_int_equal(put(f, "lost\n"), GPC_OK);
+	assert_true(put(f, "lost\n") < 0);
 	unlink(path);
 	assert_int_equal(gpc_logfile_reopen(&f->file, &err), GPC_OK);
 	assert_int_equal(put(f, "kept\n"), GPC_OK);
 	assert_text(f, "", "kept\n");
+}
+
+/* As when descriptors or inodes have run out while the file was rotated. */
+static void a_file_that_cannot_be_opened_anew(void **state)
+{
+	struct fixture *f = *state;
+	struct rlimit old, none;
+	struct gpc_err err = {0};
+
+	assert_int_equal(gpc_logfile_init(&f->file, f->path, 4, 1, NULL), GPC_OK);
+	assert_int_equal(put(f, "abc\n"), GPC_OK);
+	getrlimit(RLIMIT_NOFILE, &old);
+	none = (struct rlimit){0, old.rlim_max};
+	setrlimit(RLIMIT_NOFILE, &none);
+	assert_true(gpc_logfile_write(&f->file, "lost\n", 5, &err) < 0);
+	assert_non_null(strstr(err.text, f->path));
+	setrlimit(RLIMIT_NOFILE, &old);
+	err.text[0] = '\0';
+	assert_true(gpc_logfile_write(&f->file, "lost\n", 5, &err) <
+		    0); /* too early to try again */
+	assert_string_equal(err.text, "");
+	assert_true(f->file.retry_ns > gpc_now_ns() + GPC_SECOND_NS);
+	f->file.retry_ns = gpc_now_ns();
+	assert_int_equal(put(f, "def\n"), GPC_OK);
+	assert_text(f, "", "def\n");
+	assert_text(f, ".1", "abc\n");
 }
 
 static void a_full_disk(void **state)
@@ -208,9 +235,15 @@ static void a_file_that_cannot_move_grows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		test(rotates),     test(goes_on_where_it_was),          test(a_gap_in_the_row),
-		test(moved_away),  test(a_pipe_is_not_rotated),         test(a_file_in_the_way),
-		test(a_full_disk), test(a_file_that_cannot_move_grows),
+		test(rotates),
+		test(goes_on_where_it_was),
+		test(a_gap_in_the_row),
+		test(moved_away),
+		test(a_pipe_is_not_rotated),
+		test(a_file_in_the_way),
+		test(a_full_disk),
+		test(a_file_that_cannot_move_grows),
+		test(a_file_that_cannot_be_opened_anew),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -404,6 +404,30 @@ static void a_folder_without_permission(void **state)
 	assert_int_equal(f->sink->write(f->self, f->p), GPC_OK);
 }
 
+/* Learnt before anything is measured. */
+static void a_folder_that_cannot_be_written(void **state)
+{
+	struct fixture *f = *state;
+	bool is_root = geteuid() == 0;
+
+	assert_int_equal(create(f), GPC_OK);
+	assert_int_equal(count_files(f), 0); /* the attempt leaves nothing */
+	f->sink->destroy(f->self);
+	f->self = NULL;
+	assert_int_equal(chmod(f->root, 0755), 0);
+	assert_int_equal(chmod(f->dir, 0555), 0);
+	if (is_root)
+		assert_int_equal(seteuid(65534), 0);
+	assert_int_equal(create(f), GPC_E_SYSTEM);
+	if (is_root)
+		assert_int_equal(seteuid(0), 0);
+	assert_non_null(strstr(f->log, "1 Cannot write to --output-dir "));
+	assert_non_null(strstr(f->log, f->dir));
+	assert_non_null(strstr(f->log, "Permission denied"));
+	assert_int_equal(chmod(f->dir, 0755), 0);
+	assert_int_equal(create(f), GPC_OK);
+}
+
 static gpc_status refuse(const struct gpc_profile *p, const char *format,
 			 gpc_status (*out)(void *ctx, const void *bytes, uint64_t n), void *ctx)
 {
@@ -491,6 +515,7 @@ int main(void)
 		test(a_folder_replaced_by_a_file),
 		test(a_full_disk),
 		test(a_folder_without_permission),
+		test(a_folder_that_cannot_be_written),
 		test(an_encoder_that_fails),
 	};
 
