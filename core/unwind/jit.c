@@ -12,6 +12,7 @@
 #define DUMP_MAX   (4u << 20)  /* bytes of what is kept of the file */
 #define PIECE_MAX  (64u << 10) /* of one piece's .eh_frame; real ones have some hundred */
 #define PLACES_MAX (1u << 20)
+#define BYTES_MAX  (32u << 20)      /* read for one table */
 #define LEAST_NS   (50 * GPC_MS_NS) /* between two looks */
 #define SHARE      50               /* and so many times what the last one took */
 #define NOTHING_NS (5 * GPC_SECOND_NS)
@@ -30,6 +31,7 @@ struct build {
 	uint8_t *bytes; /* PIECE_MAX */
 	gpc_unwind_places places;
 	struct gpc_rules rules;
+	size_t left;         /* of BYTES_MAX */
 	uint64_t start, end; /* the piece, as far as it still stands there */
 	bool no_memory;
 };
@@ -89,8 +91,10 @@ static void add_piece(struct build *b, const struct gpc_jit_unwind *u)
 	struct gpc_cfi_entry e;
 	uint64_t lowest = 0;
 
-	if (!u->size || u->size > PIECE_MAX ||
-	    pread(b->fd, b->bytes, u->size, (off_t)u->offset) != (ssize_t)u->size ||
+	if (!u->size || u->size > PIECE_MAX || u->size > b->left)
+		return;
+	b->left -= u->size;
+	if (pread(b->fd, b->bytes, u->size, (off_t)u->offset) != (ssize_t)u->size ||
 	    !find_lowest(&s, &lowest))
 		return;
 	b->start = u->start;
@@ -110,7 +114,9 @@ static void add_piece(struct build *b, const struct gpc_jit_unwind *u)
 static gpc_status build(struct gpc_unwind_jit *j, struct gpc_unwind_table **ret,
 			struct gpc_err *err)
 {
-	autocall(build_deinit) struct build b = {.fd = j->fd, .bytes = malloc(PIECE_MAX)};
+	autocall(build_deinit) struct build b = {.fd = j->fd,
+						 .bytes = malloc(PIECE_MAX),
+						 .left = BYTES_MAX};
 	struct gpc_jit_unwind u;
 
 	if (!b.bytes)

@@ -34,6 +34,13 @@ static void replace(struct gpc_unwind_tables *t, struct gpc_unwind_entry *e,
 	gpc_unwind_enter(t, e, table, ns);
 }
 
+static void forget(struct gpc_unwind_tables *t, struct gpc_unwind_entry *e)
+{
+	gpc_unwind_drop_table(t, e);
+	gpc_unwind_take_out(t, e);
+	gpc_unwind_free_entry(e);
+}
+
 /* It is too early to read the file again. Locked. */
 static bool is_early(struct gpc_unwind_tables *t, struct gpc_unwind_entry *e)
 {
@@ -65,9 +72,12 @@ void gpc_unwind_make_jit(struct gpc_unwind_tables *t, uint32_t number)
 	autolock(&t->lock);
 	if (e->is_removed) {
 		gpc_unwind_table_free(table);
-		gpc_unwind_drop_table(t, e);
-		gpc_unwind_take_out(t, e);
-		gpc_unwind_free_entry(e);
+		e->is_renewing = false;
+		if (e->state == GPC_TABLE_WANTED)
+			e->state = GPC_TABLE_NONE;
+		/* Else gpc_unwind_tables_trim does it later. */
+		if (!e->refs)
+			forget(t, e);
 		return;
 	}
 	if (e->state == GPC_TABLE_WANTED && !table)
@@ -106,9 +116,7 @@ void gpc_unwind_tables_remove_jit(struct gpc_unwind_tables *t, uint32_t number)
 	/* Whoever looks at its table gives it back by its number. */
 	if (e->state == GPC_TABLE_WANTED || e->is_renewing || e->refs)
 		return;
-	gpc_unwind_drop_table(t, e);
-	gpc_unwind_take_out(t, e);
-	gpc_unwind_free_entry(e);
+	forget(t, e);
 }
 
 bool gpc_unwind_tables_renew(struct gpc_unwind_tables *t, uint32_t number, uint64_t since_ns)
