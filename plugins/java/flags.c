@@ -6,8 +6,9 @@
 
 #include "about.h"
 
-#define FLAGS_MAX 4096
-#define TEXT_MAX  96
+#define FLAGS_MAX  4096
+#define FLAG_BYTES 64 /* of a JVMFlag; read whole */
+#define TEXT_MAX   96
 
 #define ORIGIN_MASK 15
 #define KINDS       13
@@ -160,19 +161,42 @@ static const struct scheme *scheme_of(const struct layout *l, const struct flag 
 	return &schemes[2];
 }
 
-static uint32_t collect(const struct jmem *m, const struct layout *l, struct flag *ret)
+/* Where the flags are, and how many; 0: they cannot be read. */
+static uint64_t find_flags(const struct jmem *m, const struct layout *l, uint64_t *flags)
 {
-	uint64_t flags, n, size = l->size[T_FLAG];
-	uint8_t bytes[64];
-	uint32_t found = 0;
+	uint64_t n, size = l->size[T_FLAG];
 
-	if (!l->at[S_FLAGS] || !gpc_java_read_u64(m, l->at[S_FLAGS], &flags) ||
-	    !gpc_java_read_u64(m, l->at[S_NUM_FLAGS], &n) || size > sizeof bytes || size < 8)
+	if (!l->at[S_FLAGS] || !gpc_java_read_u64(m, l->at[S_FLAGS], flags) ||
+	    !gpc_java_read_u64(m, l->at[S_NUM_FLAGS], &n) || size > FLAG_BYTES || size < 8)
 		return 0;
 	for (int i = F_FLAG_NAME; i <= F_FLAG_TYPE; i++)
 		if (l->field[i] < 0 || (uint64_t)l->field[i] + l->width[i] > size)
 			return 0;
-	for (uint64_t i = 0; i < n && i < FLAGS_MAX; i++)
+	return n < FLAGS_MAX ? n : FLAGS_MAX;
+}
+
+uint64_t gpc_java_flag_address(const struct jmem *m, const struct layout *l, const char *name)
+{
+	uint64_t flags, size = l->size[T_FLAG], n = find_flags(m, l, &flags);
+	uint8_t bytes[FLAG_BYTES];
+	char text[TEXT_MAX];
+
+	for (uint64_t i = 0; i < n; i++)
+		if (gpc_java_read(m, flags + i * size, bytes, size) &&
+		    gpc_java_read_text(m, gpc_java_u64(bytes, (uint32_t)l->field[F_FLAG_NAME]),
+				       text, sizeof text) &&
+		    strcmp(text, name) == 0)
+			return gpc_java_u64(bytes, (uint32_t)l->field[F_FLAG_ADDR]);
+	return 0;
+}
+
+static uint32_t collect(const struct jmem *m, const struct layout *l, struct flag *ret)
+{
+	uint64_t flags, size = l->size[T_FLAG], n = find_flags(m, l, &flags);
+	uint8_t bytes[FLAG_BYTES];
+	uint32_t found = 0;
+
+	for (uint64_t i = 0; i < n; i++)
 		if (gpc_java_read(m, flags + i * size, bytes, size) &&
 		    read_flag(m, l, bytes, &ret[found]))
 			found++;

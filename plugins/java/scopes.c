@@ -2,7 +2,7 @@
 #include "scopes.h"
 
 #define PC_BYTES    16
-#define BLOCK       64 /* entries read at once */
+#define BLOCK       64  /* entries read at once */
 #define LOWEST      192 /* of bytes that another one follows, whatever is excluded */
 #define METHODS_MAX 65536
 
