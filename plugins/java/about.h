@@ -22,6 +22,8 @@ bool gpc_java_about_appid(const struct java_about *about, char *ret, uint32_t ro
  * kind}; the caller frees it. NULL: none are wanted, or no memory. */
 char *gpc_java_flags_json(const struct jmem *m, const struct layout *l,
 			  const struct gpc_list *wanted);
+/* Where a flag's value is; 0: there is no such flag. */
+uint64_t gpc_java_flag_address(const struct jmem *m, const struct layout *l, const char *name);
 
 /* Flags that tell how to read a JVM, and what it may be asked. */
 struct java_flags {

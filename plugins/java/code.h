@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define GPC_JAVA_CODE_BYTES 96
+#define GPC_JAVA_LOOP_BYTES 1024 /* of a loop; larger ones are not seen */
 
 struct frame_shape {
 	int32_t ra; /* from sp to the return address */
@@ -23,10 +24,14 @@ bool gpc_java_code_prologue(const uint8_t *code, uint32_t n, uint32_t pc, struct
 bool gpc_java_code_epilogue(const uint8_t *code, uint32_t n, struct frame_shape *ret);
 /* The length of an instruction; 0: it is cut, or not known. insn_x86.c */
 uint32_t gpc_java_code_length(const uint8_t *code, uint32_t n);
-/* Do the n bytes, from an instruction's begin on, hold a jump back, to before the byte
- * -behind of them, but not before -limit? Then they are of one loop with what is
- * there. */
-bool gpc_java_code_jumps_back(const uint8_t *code, uint32_t n, uint32_t behind, uint32_t limit);
+/* The smallest loops that hold an instruction and a place before it, without one behind
+ * it, and that one behind: bytes, 0: none. Loops are told by their jumps back. */
+struct code_loops {
+	uint32_t before, behind;
+};
+/* code: n bytes from the instruction on. */
+struct code_loops gpc_java_code_loops(const uint8_t *code, uint32_t n, uint32_t before,
+				      uint32_t behind);
 /* code: the n bytes before a return address. */
 bool gpc_java_code_is_call(const uint8_t *code, uint32_t n);
 /* Does a safepoint poll begin with these bytes? */

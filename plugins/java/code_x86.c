@@ -176,7 +176,9 @@ bool gpc_java_code_epilogue(const uint8_t *code, uint32_t n, struct frame_shape 
 
 /* ---- loops ------------------------------------------------------------------------------ */
 
-/* Where a jump leads, from the bytes' begin; 0 for what is none. */
+#define NOWHERE INT64_MAX
+
+/* Where a jump leads, from the bytes' begin. */
 static int64_t jump_target(const struct reader *r, uint32_t at, uint32_t len)
 {
 	if ((len == 6 && r->at[0] == 0x0f && (r->at[1] & 0xf0) == 0x80) ||
@@ -184,11 +186,19 @@ static int64_t jump_target(const struct reader *r, uint32_t at, uint32_t len)
 		return (int64_t)at + len + imm32(r, len - 4);
 	if (len == 2 && ((r->at[0] & 0xf0) == 0x70 || r->at[0] == 0xeb))
 		return (int64_t)at + len + (int8_t)r->at[1];
-	return 0;
+	return NOWHERE;
 }
 
-bool gpc_java_code_jumps_back(const uint8_t *code, uint32_t n, uint32_t behind, uint32_t limit)
+static void take_loop(uint32_t *smallest, int64_t bytes)
 {
+	if (!*smallest || bytes < *smallest)
+		*smallest = (uint32_t)bytes;
+}
+
+struct code_loops gpc_java_code_loops(const uint8_t *code, uint32_t n, uint32_t before,
+				      uint32_t behind)
+{
+	struct code_loops ret = {0};
 	uint32_t len;
 
 	for (uint32_t at = 0; at < n; at += len) {
@@ -197,12 +207,16 @@ bool gpc_java_code_jumps_back(const uint8_t *code, uint32_t n, uint32_t behind, 
 
 		len = gpc_java_code_length(r.at, r.n);
 		if (!len)
-			return false;
+			break;
 		to = jump_target(&r, at, len);
-		if (to <= -(int64_t)behind && to >= -(int64_t)limit && to < 0)
-			return true;
+		if (to > 0 || to < -(int64_t)GPC_JAVA_LOOP_BYTES)
+			continue;
+		if (at >= behind)
+			take_loop(&ret.behind, at + len - to);
+		else if (to <= -(int64_t)before)
+			take_loop(&ret.before, at + len - to);
 	}
-	return false;
+	return ret;
 }
 
 /* ---- calls ------------------------------------------------------------------------------ */

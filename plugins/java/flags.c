@@ -181,6 +181,23 @@ static bool open_flags(const struct jmem *m, const struct layout *l, struct flag
 	return true;
 }
 
+uint64_t gpc_java_flag_address(const struct jmem *m, const struct layout *l, const char *name)
+{
+	struct flag_table t;
+	uint8_t bytes[FLAG_BYTES];
+	char text[TEXT_MAX];
+
+	if (!open_flags(m, l, &t))
+		return 0;
+	for (uint64_t i = 0; i < t.n; i++)
+		if (gpc_java_read(m, t.at + i * t.size, bytes, t.size) &&
+		    gpc_java_read_text(m, gpc_java_u64(bytes, (uint32_t)l->field[F_FLAG_NAME]),
+				       text, sizeof text) &&
+		    strcmp(text, name) == 0)
+			return gpc_java_u64(bytes, (uint32_t)l->field[F_FLAG_ADDR]);
+	return 0;
+}
+
 static uint32_t collect(const struct jmem *m, const struct layout *l, struct flag *ret)
 {
 	struct flag_table t;

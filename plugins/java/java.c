@@ -184,6 +184,7 @@ static gpc_status get_ready(struct java *j, struct jvm *jvm)
 	st = gpc_java_heaps_read(&vm->mem, &vm->layout, &vm->heaps);
 	if (st < 0)
 		return st;
+	vm->non_safepoints = gpc_java_flag_address(&vm->mem, &vm->layout, "DebugNonSafepoints");
 	for (uint32_t i = 0; i < vm->heaps.n; i++) {
 		st = j->pull->claim_range(j->host, vm->mem.target, vm->heaps.at[i].from,
 					  vm->heaps.at[i].to);

@@ -2,8 +2,6 @@
 /* What is known of a place in generated code: found out once, then remembered. */
 #include "walk.h"
 
-#define LOOP_BYTES 1024
-
 /* ---- where the caller is ------------------------------------------------------------ */
 
 static void leaf_shape(struct walk *w, struct place *p)
@@ -91,28 +89,37 @@ static bool is_safepoint(struct walk *w, uint64_t pc)
 	       (gpc_java_code_is_call(code, 8) || gpc_java_code_is_poll(code + 8, 8));
 }
 
+/* Are there entries for single instructions? */
+static bool has_non_safepoints(struct walk *w)
+{
+	uint8_t is = 0;
+
+	return w->vm->non_safepoints && gpc_java_read(&w->vm->mem, w->vm->non_safepoints, &is, 1) &&
+	       is == 1;
+}
+
 /* Which of the two entries around pc is of the code there? The one behind: what leads
  * to a call or a poll was done for it. But in a loop whose poll lies before pc it is
- * that one: what is behind pc is executed after the loop. */
+ * that one: what is behind pc is executed after the loop. Of loops in one another the
+ * smaller counts. */
 static uint32_t scope_around(struct walk *w, const struct blob *b, uint64_t pc,
 			     const struct pc_entry around[2])
 {
-	uint8_t code[LOOP_BYTES];
-	uint64_t at = pc - b->code_begin;
-	uint64_t n = (uint64_t)around[1].offset - at;
+	uint8_t code[2 * GPC_JAVA_LOOP_BYTES];
+	uint64_t at = pc - b->code_begin, n;
+	struct code_loops loops;
 
 	if (around[0].offset < 0 || !around[0].scope || !around[1].scope)
 		return around[1].scope ? around[1].scope : around[0].scope;
-	if (!is_safepoint(w, b->code_begin + (uint64_t)around[0].offset) ||
+	if (has_non_safepoints(w) || !is_safepoint(w, b->code_begin + (uint64_t)around[0].offset) ||
 	    !is_safepoint(w, b->code_begin + (uint64_t)around[1].offset))
 		return around[1].scope;
-	if (n > sizeof code)
-		n = sizeof code;
+	n = b->code_end - pc < sizeof code ? b->code_end - pc : sizeof code;
 	n = gpc_java_read_some(&w->vm->mem, pc, code, n);
-	return gpc_java_code_jumps_back(code, (uint32_t)n,
-					(uint32_t)(at - (uint64_t)around[0].offset), LOOP_BYTES)
-		       ? around[0].scope
-		       : around[1].scope;
+	loops = gpc_java_code_loops(code, (uint32_t)n, (uint32_t)(at - (uint64_t)around[0].offset),
+				    (uint32_t)((uint64_t)around[1].offset - at));
+	return loops.before && (!loops.behind || loops.before < loops.behind) ? around[0].scope
+									      : around[1].scope;
 }
 
 static uint32_t read_scopes(struct walk *w, struct place *p, struct scope *scopes)

@@ -16,6 +16,7 @@ struct vm {
 	struct code_heaps heaps;
 	const struct options *options;
 	uint64_t call_stub_return; /* 0: not made yet */
+	uint64_t non_safepoints;   /* where its flag DebugNonSafepoints is; 0: not known */
 	struct place_cache places;
 	struct method_cache methods;
 	struct java_recent recent;

@@ -153,32 +153,48 @@ static void test_lengths(void **state)
 	assert_int_equal(gpc_java_code_length(NULL, 0), 0);
 }
 
-static void test_jumps_back(void **state)
+static void loops_are(const uint8_t *code, uint32_t n, uint32_t before, uint32_t behind,
+		      struct code_loops want)
 {
+	struct code_loops got = gpc_java_code_loops(code, n, before, behind);
+
+	assert_int_equal(got.before, want.before);
+	assert_int_equal(got.behind, want.behind);
+}
+
+static void test_loops(void **state)
+{
+	static const struct code_loops none = {0, 0};
+
 	(void)state;
-	/* jl -16 (to 14 before), jmp -128, jl rel32 -512 */
-	assert_true(gpc_java_code_jumps_back(BYTES(0x90, 0x7c, 0xf0), 10, 100));
-	assert_false(gpc_java_code_jumps_back(BYTES(0x90, 0x7c, 0xf0), 14, 100));
-	assert_false(gpc_java_code_jumps_back(BYTES(0x90, 0x7c, 0xf0), 1, 10));
-	assert_true(gpc_java_code_jumps_back(BYTES(0xeb, 0x80), 100, 200));
-	assert_true(gpc_java_code_jumps_back(BYTES(0x0f, 0x8c, 0, 0xfe, 0xff, 0xff), 8, 1024));
-	assert_true(gpc_java_code_jumps_back(BYTES(0xe9, 0, 0xfe, 0xff, 0xff), 8, 1024));
+	/* jl -16 (to 13 before): with the place before, with neither, too large; behind */
+	loops_are(BYTES(0x90, 0x7c, 0xf0), 10, 100, (struct code_loops){16, 0});
+	loops_are(BYTES(0x90, 0x7c, 0xf0), 14, 100, none);
+	loops_are(BYTES(0x0f, 0x8c, 0, 0xfb, 0xff, 0xff), 8, 100, none);
+	loops_are(BYTES(0x90, 0x7c, 0xf0), 10, 1, (struct code_loops){0, 16});
+	/* jmp -128, jl rel32 -512, jmp rel32 -512 */
+	loops_are(BYTES(0xeb, 0x80), 100, 100, (struct code_loops){128, 0});
+	loops_are(BYTES(0x0f, 0x8c, 0, 0xfe, 0xff, 0xff), 8, 100, (struct code_loops){512, 0});
+	loops_are(BYTES(0xe9, 0, 0xfe, 0xff, 0xff), 8, 100, (struct code_loops){512, 0});
+	/* jmp -128, then a smaller one around what is behind at 2: jl -16 */
+	loops_are(BYTES(0xeb, 0x80, 0x7c, 0xf0), 100, 2, (struct code_loops){128, 16});
+	/* The smallest of two. */
+	loops_are(BYTES(0x7c, 0xf0, 0xeb, 0x80), 8, 100, (struct code_loops){16, 0});
 	/* What looks like one is a constant: movabs r10, 0x5851f42d4c957f2d */
-	assert_false(gpc_java_code_jumps_back(BYTES(0x49, 0xba, 0x2d, 0x7f, 0x95, 0x4c, 0x2d, 0xf4,
-						    0x51, 0x58),
-					      100, 200));
+	loops_are(BYTES(0x49, 0xba, 0x2d, 0x7f, 0x95, 0x4c, 0x2d, 0xf4, 0x51, 0x58), 100, 200,
+		  none);
 	/* Forward; cut; nothing */
-	assert_false(gpc_java_code_jumps_back(BYTES(0x7c, 0x10), 0, 100));
-	assert_false(gpc_java_code_jumps_back(BYTES(0x0f, 0x8c, 0, 0xfe), 8, 1024));
-	assert_false(gpc_java_code_jumps_back(NULL, 0, 0, 1024));
+	loops_are(BYTES(0x7c, 0x10), 0, 100, none);
+	loops_are(BYTES(0x0f, 0x8c, 0, 0xfe), 8, 100, none);
+	loops_are(NULL, 0, 0, 100, none);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_prologues),  cmocka_unit_test(test_epilogues),
-		cmocka_unit_test(test_calls),      cmocka_unit_test(test_polls),
-		cmocka_unit_test(test_jumps_back), cmocka_unit_test(test_lengths),
+		cmocka_unit_test(test_prologues), cmocka_unit_test(test_epilogues),
+		cmocka_unit_test(test_calls),     cmocka_unit_test(test_polls),
+		cmocka_unit_test(test_loops),     cmocka_unit_test(test_lengths),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
