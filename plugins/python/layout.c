@@ -59,7 +59,9 @@ static void complete(struct py_layout *l)
 	 * two more words, and one. */
 	l->str_compact = (uint16_t)(l->str_ascii + 16);
 	l->str_data = l->str_compact;
-	l->str_kind_shift = 2;
+	/* In front of the kind stands interned: two bits, and a byte in free-threaded builds
+	 * from 3.14 on (struct _PyUnicodeObject_state, the same file). */
+	l->str_kind_shift = l->is_free_threaded && l->version >= PY_VERSION(3, 14) ? 8 : 2;
 	l->gil_holder = (uint16_t)(l->gil_holder - l->gil_base);
 	l->gil_locked = (uint16_t)(l->gil_locked - l->gil_base);
 }

@@ -29,7 +29,7 @@ static void put_str(struct py_fake *f, const struct py_layout *l, unsigned width
 
 	py_fake_init(f);
 	py_fake_put(f, OBJECT + l->str_length, n);
-	py_fake_put32(f, OBJECT + l->str_state, (width | flags) << 2);
+	py_fake_put32(f, OBJECT + l->str_state, (width | flags) << l->str_kind_shift);
 	if (!(flags & COMPACT)) {
 		py_fake_put(f, OBJECT + l->str_data, DATA);
 		at = DATA;
@@ -69,6 +69,20 @@ static void every_width(void **state)
 		put_str(&f, l, 1, COMPACT | ASCII, "", 0);
 		expect(&f, l, "");
 	}
+}
+
+/* Free-threaded, from 3.14 on: interned is a byte. */
+static void with_a_byte_in_front(void **state)
+{
+	struct py_layout l = *gpc_py_layout_find(PY_VERSION(3, 12), false);
+	static const uint16_t cyrillic[] = {0x444, 0x443};
+	struct py_fake f;
+
+	(void)state;
+	l.str_kind_shift = 8;
+	put_str(&f, &l, 2, COMPACT, cyrillic, 2);
+	f.bytes[OBJECT - PY_FAKE_BASE + l.str_state] = 3;
+	expect(&f, &l, "\u0444\u0443");
 }
 
 /* What is no character: halves of pairs, numbers beyond the last one, zeros. */
@@ -150,8 +164,11 @@ static void bytes_of_two(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_width),  cmocka_unit_test(no_characters),
-		cmocka_unit_test(nonsense),     cmocka_unit_test(long_ones),
+		cmocka_unit_test(every_width),
+		cmocka_unit_test(no_characters),
+		cmocka_unit_test(with_a_byte_in_front),
+		cmocka_unit_test(nonsense),
+		cmocka_unit_test(long_ones),
 		cmocka_unit_test(bytes_of_two),
 	};
 
