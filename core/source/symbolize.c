@@ -10,7 +10,6 @@
 #include "base/vec.h"
 #include "source/fold.h"
 #include "source/frames.h"
-#include "source/jitcode.h"
 #include "sym/demangle.h"
 
 /* A frame of the result, or several: the functions inlined there, innermost first.
@@ -237,7 +236,7 @@ static void enter_process(struct run *run, uint64_t process)
 		return;
 	gpc_u64map_clear(&run->own);
 	gpc_jitcode_deinit(&run->jit);
-	gpc_jitcode_load(run->y->sampler, process, &run->jit);
+	gpc_jitcode_load(run->y->sampler, process, &run->y->jit_spent, &run->jit);
 	run->process = process;
 }
 

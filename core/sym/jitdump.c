@@ -16,6 +16,11 @@
 #define LONGEST   16384
 #define MAX_LINES (1u << 20) /* of one piece of code */
 
+/* Records that are read at one go, or what takes as long: a second's worth. What is
+ * skipped costs no memory, but time. */
+#define WORK_MAX  (1u << 24)
+#define WORK_FILL 512 /* for each window that is read */
+
 enum { LOAD = 0, MOVE = 1, DEBUG_INFO = 2, CLOSE = 3, UNWINDING_INFO = 4 };
 
 /* A piece of code where it was put, or moved to. */
@@ -49,6 +54,7 @@ struct reader {
 	struct gpc_u64map by_index; /* number of the code → its newest piece */
 	int fd;
 	size_t max;
+	uint32_t work; /* left */
 	/* read so far */
 	uint64_t at, window;
 	size_t n;
@@ -72,6 +78,7 @@ static size_t fill(struct reader *r)
 
 	r->window = r->at;
 	r->n = 0;
+	r->work -= r->work < WORK_FILL ? r->work : WORK_FILL;
 	do
 		got = pread(r->fd, r->bytes + r->n, sizeof r->bytes - r->n, (off_t)(r->at + r->n));
 	while ((got < 0 && errno == EINTR) || (got > 0 && (r->n += (size_t)got) < sizeof r->bytes));
@@ -240,8 +247,9 @@ static bool read_record(struct reader *r)
 	struct prefix p;
 	uint64_t start = r->at, end;
 
-	if (!get(r, UINT64_MAX, &p, sizeof p) || p.size < sizeof p)
+	if (!r->work || !get(r, UINT64_MAX, &p, sizeof p) || p.size < sizeof p)
 		return false;
+	r->work -= r->work > 0;
 	end = start + p.size;
 	switch (p.id) {
 	case LOAD:
@@ -313,6 +321,7 @@ gpc_status gpc_jitdump_load(int fd, size_t max_bytes, struct gpc_jitdump **ret, 
 	r->d = d;
 	r->fd = fd;
 	r->max = max_bytes;
+	r->work = WORK_MAX;
 	r->unwind = NONE;
 	if (!read_header(r)) {
 		gpc_jitdump_free(d);

@@ -31,7 +31,8 @@ struct gpc_jit_unwind {
 
 /* True for the name that the marker mapping of such a file has. */
 bool gpc_jitdump_is(const char *path);
-/* Keeps at most about max_bytes in memory: newer records are left out then. */
+/* Keeps at most about max_bytes in memory, and reads for a second or so: newer records are
+ * left out then. */
 gpc_status gpc_jitdump_load(int fd, size_t max_bytes, struct gpc_jitdump **ret,
 			    struct gpc_err *err);
 void gpc_jitdump_free(struct gpc_jitdump *d); /* NULL is fine */
