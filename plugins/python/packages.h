@@ -13,8 +13,10 @@
 
 struct py_packages;
 
-/* version: of the interpreter, "" unknown; copied. NULL: no memory. */
-struct py_packages *gpc_py_packages_new(const char *version);
+struct py_shelf;
+
+/* version: of the interpreter, "" unknown; copied. shelf: borrowed. NULL: no memory. */
+struct py_packages *gpc_py_packages_new(const char *version, struct py_shelf *shelf);
 void gpc_py_packages_free(struct py_packages *p); /* NULL is fine */
 
 /* [reader] "": of none. False: that is not known yet. */

@@ -10,7 +10,20 @@
 #include "push.h"
 
 #define PACKAGES_NS (200 * UINT64_C(1000000))
+#define READ_NS     UINT64_C(1000000000) /* for folders, before other work is due */
+#define READ_PART   10                   /* of the time, at most */
+#define SHELF_MAX   ((size_t)16 << 20)
+#define CODES_MAX   ((size_t)48 << 20)
 enum { TIMER_PACKAGES = 1, TIMER_PUSH };
+
+static void destroy(void *self)
+{
+	struct python *p = self;
+
+	gpc_py_shelf_free(p->shelf);
+	gpc_py_codes_all_free(p->codes);
+	free(p);
+}
 
 static gpc_status create(const struct gpc_host *h, const void *options, void **self)
 {
@@ -20,16 +33,17 @@ static gpc_status create(const struct gpc_host *h, const void *options, void **s
 		return GPC_E_NOMEM;
 	p->host = h;
 	p->options = options;
+	p->shelf = gpc_py_shelf_new(SHELF_MAX);
+	p->codes = gpc_py_codes_all_new();
+	if (!p->shelf || !p->codes) {
+		destroy(p);
+		return GPC_E_NOMEM;
+	}
 	p->walk = (struct gpc_walk_api){.struct_size = sizeof p->walk,
 					.stack_bytes = 512,
 					.walk = gpc_py_walk};
 	*self = p;
 	return GPC_OK;
-}
-
-static void destroy(void *self)
-{
-	free(self);
 }
 
 static gpc_status probe(void *self)
@@ -66,7 +80,8 @@ static void target_free(struct py_target *t)
 
 static gpc_status open_target(struct python *p, struct py_target *t)
 {
-	struct py_wording wording = {.has_running_lines = p->options->has_line_numbers};
+	struct py_wording wording = {.has_running_lines = p->options->has_line_numbers,
+				     .all = p->codes};
 	gpc_status st = gpc_py_runtime_find(p->host, t->target, &t->runtime);
 
 	if (st < 0)
@@ -81,7 +96,7 @@ static gpc_status open_target(struct python *p, struct py_target *t)
 					"Python: its C library is not known, and this version of "
 					"Python knows no thread numbers");
 	if (p->options->versions)
-		wording.packages = t->packages = gpc_py_packages_new(t->runtime.version);
+		wording.packages = t->packages = gpc_py_packages_new(t->runtime.version, p->shelf);
 	t->codes = gpc_py_codes_new(&wording);
 	return t->codes ? gpc_py_threads_init(&t->threads) : GPC_E_NOMEM;
 }
@@ -127,10 +142,8 @@ static void detach(void *self, void *tctx)
 static gpc_status start(void *self, const struct gpc_session *s)
 {
 	struct python *p = self;
-	gpc_status st = GPC_OK;
+	gpc_status st = p->host->set_timer(p->host, NULL, PACKAGES_NS, TIMER_PACKAGES);
 
-	if (p->options->versions)
-		st = p->host->set_timer(p->host, NULL, PACKAGES_NS, TIMER_PACKAGES);
 	if (st == GPC_OK && p->options->sampling == PY_SAMPLING_PUSH)
 		st = gpc_py_push_start(p, s, TIMER_PUSH);
 	return st;
@@ -141,12 +154,22 @@ static void stop(void *self)
 	(void)self; /* timers end by themselves */
 }
 
-static void read_packages(const struct python *p)
+/* In turn, so that all come to it whatever folders some have. */
+static void read_packages(struct python *p)
 {
-	for (unsigned i = 0; i < p->n_targets && !p->host->should_stop(p->host); i++)
-		if (p->targets[i]->packages)
-			gpc_py_packages_read(p->targets[i]->packages, p->host,
-					     p->targets[i]->target);
+	uint64_t begin = p->host->now_ns(p->host);
+
+	if (begin < p->read_after_ns)
+		return;
+	for (unsigned i = 0; i < p->n_targets && !p->host->should_stop(p->host) &&
+			     p->host->now_ns(p->host) - begin < READ_NS;
+	     i++) {
+		const struct py_target *t = p->targets[p->next_folder++ % p->n_targets];
+
+		if (t->packages)
+			gpc_py_packages_read(t->packages, p->host, t->target);
+	}
+	p->read_after_ns = begin + READ_PART * (p->host->now_ns(p->host) - begin);
 }
 
 static gpc_status ready(void *self, void *tctx, const struct gpc_ready *r, struct gpc_writer *w)
@@ -154,6 +177,7 @@ static gpc_status ready(void *self, void *tctx, const struct gpc_ready *r, struc
 	(void)tctx;
 	if (r->token == TIMER_PUSH)
 		return gpc_py_push_tick(self, w);
+	(void)gpc_py_codes_trim(((struct python *)self)->codes, CODES_MAX);
 	read_packages(self);
 	return GPC_OK;
 }

@@ -7,6 +7,7 @@
 #include "options.h"
 #include "packages.h"
 #include "runtime.h"
+#include "shelf.h"
 #include "threads.h"
 
 struct py_target;
@@ -18,6 +19,11 @@ struct python {
 	const struct gpc_host *host;
 	const struct py_options *options;
 	struct gpc_walk_api walk;
+	/* What processes share. */
+	struct py_shelf *shelf;
+	struct py_codes_all *codes;
+	unsigned next_folder; /* the process whose folders are read next */
+	uint64_t read_after_ns;
 	struct {
 		uint64_t permille, rests_until_ns;
 	} push;
