@@ -343,6 +343,10 @@ static gpc_status assemble(struct build *b, struct gpc_err *err)
 	for (size_t i = 0; i < core->runtimes.n; i++)
 		gpc_try(add_other_events(b, core->runtimes.at[i], err));
 	core->kernel_hidden = b->symbolizer.kernel_hidden;
+	if (b->symbolizer.jit_spent.is_short)
+		gpc_warn(&core->log, "core",
+			 "perf maps and jitdump files are too large together: some generated code "
+			 "has no names");
 	gpc_try(gpc_core_head(core, b->win, &b->reports, &head, err));
 	gpc_profile_set_wants(b->profile, core->wants);
 	gpc_profile_set_prefix(b->profile, !is_v1(core) && core->opts.application_metadata,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpc.about/1: what collectors say of processes, for the profile. */
 #include <dirent.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -76,6 +77,23 @@ static gpc_status each_entry(const struct gpc_host *h, const struct gpc_target *
 	return GPC_OK;
 }
 
+static gpc_status folder_id(const struct gpc_host *h, const struct gpc_target *t, const char *path,
+			    struct gpc_folder_id *ret)
+{
+	autoclose int fd = -1;
+	struct stat st;
+
+	(void)h;
+	gpc_try(gpc_root_folder(t->pid, path, &fd, NULL));
+	if (fstat(fd, &st) < 0)
+		return GPC_E_SYSTEM;
+	*ret = (struct gpc_folder_id){.device = st.st_dev,
+				      .inode = st.st_ino,
+				      .changed_ns = st.st_mtim.tv_sec * INT64_C(1000000000) +
+						    st.st_mtim.tv_nsec};
+	return GPC_OK;
+}
+
 const void *gpc_core_about_extension(void)
 {
 	static const struct gpc_about_api api = {.struct_size = sizeof api,
@@ -85,7 +103,8 @@ const void *gpc_core_about_extension(void)
 						 .folder = each_entry,
 						 .json = tell_json,
 						 .appid_args = appid_args,
-						 .inherit = inherit};
+						 .inherit = inherit,
+						 .folder_id = folder_id};
 
 	return &api;
 }

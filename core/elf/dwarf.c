@@ -106,7 +106,7 @@ int64_t gpc_dwarf_spent(const struct gpc_dwarf *d)
 
 bool gpc_dwarf_is_tired(const struct gpc_dwarf *d)
 {
-	return d->work <= 0;
+	return d->work <= 0 || (d->shared && d->shared->work <= 0);
 }
 
 size_t gpc_dwarf_bytes(const struct gpc_dwarf *d)
@@ -266,7 +266,7 @@ size_t gpc_dwarf_find(struct gpc_dwarf *d, uint64_t vaddr,
 	size_t n, out = 0;
 	uint64_t unit;
 
-	if (d->work <= 0 || !find_unit(d, vaddr, &unit) || !enter_unit(d, unit))
+	if (gpc_dwarf_is_tired(d) || !find_unit(d, vaddr, &unit) || !enter_unit(d, unit))
 		return 0;
 	if (d->work <= 0) { /* only a part of the unit was read */
 		d->has_unit = false;

@@ -103,6 +103,9 @@ struct gpc_dw_span {
 /* In a reference: to an entry of the shared file. */
 #define GPC_DW_SHARED (UINT64_C(1) << 63)
 
+/* Work is counted in attributes; so many bytes take as long as one. */
+#define GPC_DW_BYTES_FOR_ONE 64
+
 struct gpc_dwarf {
 	struct gpc_dwarf *shared; /* NULL: there is none, or this is it */
 	struct gpc_elf_part parts[GPC_DW_PARTS];

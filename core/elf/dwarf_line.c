@@ -82,6 +82,7 @@ static bool read_file_5(struct table *t, const struct format *formats, unsigned 
 			struct gpc_dw_file *ret)
 {
 	*ret = (struct gpc_dw_file){0};
+	t->d->work -= n;
 	for (unsigned i = 0; i < n; i++) {
 		struct gpc_dw_value v;
 
@@ -92,7 +93,7 @@ static bool read_file_5(struct table *t, const struct format *formats, unsigned 
 		else if (formats[i].what == DW_LNCT_directory_index)
 			ret->folder = v.n;
 	}
-	return n > 0;
+	return n > 0 && t->d->work > 0;
 }
 
 static void read_files_5(struct table *t)
@@ -242,6 +243,7 @@ static void run_standard(struct table *t, uint8_t op)
 		t->operation = 0;
 		break;
 	default:
+		t->d->work -= t->lengths[op];
 		for (int i = 0; i < t->lengths[op]; i++)
 			gpc_dw_uleb(&t->c);
 	}
@@ -296,9 +298,11 @@ void gpc_dw_load_lines(struct gpc_dwarf *d)
 		read_files_5(t);
 	else
 		read_files_4(t);
+	d->work -= (int64_t)(d->files.n + d->folders.n);
 	t->c.is_bad = false;
 	t->c.at = t->program;
 	run(t);
+	d->work -= (int64_t)((t->c.at - t->program) / GPC_DW_BYTES_FOR_ONE);
 	keep_good(d);
 }
 

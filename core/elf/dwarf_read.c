@@ -8,10 +8,7 @@
 
 #define MAX_ABBREVS    65536
 #define MAX_ATTRIBUTES 524288
-
-/* Work is counted in attributes: what takes as long as one of them. */
-#define BYTES_FOR_ONE 64
-#define ITEMS_FOR_ONE 8
+#define ITEMS_FOR_ONE  8 /* abbreviations that are searched, in the time of an attribute */
 
 void gpc_dw_cursor_init(struct gpc_dw_cursor *c, const struct gpc_elf_part *part, uint64_t at)
 {
@@ -360,7 +357,7 @@ const struct gpc_dw_abbrevs *gpc_dw_abbrevs(struct gpc_dwarf *d, uint64_t offset
 	gpc_dw_cursor_init(&c, &d->parts[GPC_DW_ABBREV], offset);
 	while (d->work > 0 && read_abbrev(t, &c))
 		;
-	d->work -= (int64_t)(t->list.n + t->attributes.n + (c.at - offset) / BYTES_FOR_ONE);
+	d->work -= (int64_t)(t->list.n + t->attributes.n + (c.at - offset) / GPC_DW_BYTES_FOR_ONE);
 	return t;
 }
 
@@ -439,6 +436,6 @@ bool gpc_dw_entry(struct gpc_dwarf *d, struct gpc_dw_cursor *c, const struct gpc
 		if (!gpc_dw_value(c, u, a, slot ? slot : &skipped))
 			return false;
 	}
-	d->work -= (int64_t)((c->at - ret->offset) / BYTES_FOR_ONE);
+	d->work -= (int64_t)((c->at - ret->offset) / GPC_DW_BYTES_FOR_ONE);
 	return true;
 }

@@ -36,7 +36,7 @@ struct gpc_discovery {
 	struct gpc_discovery_setup setup;
 	struct gpc_matcher *matcher; /* the thread's own */
 	struct gpc_patient *patient;
-	uint64_t forks;              /* bit k: instance k follows its processes' children */
+	uint64_t forks; /* bit k: instance k follows its processes' children */
 	pthread_t thread;
 	pthread_mutex_t lock; /* covers what follows */
 	pthread_cond_t work;

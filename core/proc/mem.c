@@ -111,9 +111,9 @@ static gpc_status open_memory(int32_t pid, int *ret)
 	*ret = open(path, O_RDONLY | O_CLOEXEC);
 	if (*ret >= 0)
 		return GPC_OK;
-	return errno == EACCES || errno == EPERM ? GPC_E_PERM
-	       : errno == ENOENT                 ? GPC_E_GONE
-						 : GPC_E_SYSTEM;
+	return errno == EACCES || errno == EPERM   ? GPC_E_PERM
+	       : errno == ENOENT || errno == ESRCH ? GPC_E_GONE
+						   : GPC_E_SYSTEM;
 }
 
 /* ---- shared -------------------------------------------------------------------- */

@@ -2,13 +2,20 @@
 #include "source/jitcode.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "proc/root.h"
 
 #define PERF_MAP_MAX (64u << 20)
 #define JITDUMP_MAX  (16u << 20) /* in memory; the file may be larger */
+
+/* Of all processes, in a window: some seconds. */
+#define MAPS_MAX  (UINT64_C(512) << 20)
+#define DUMPS_MAX (4 * GPC_SECOND_NS)
 
 /* A descriptor that stays the table's, for ourselves. */
 static int saved(struct gpc_sampler *s, const int *fd)
@@ -40,7 +47,40 @@ static int open_perf_map(struct gpc_sampler *s, const struct gpc_process *p)
 	return saved(s, &p->perf_map_fd);
 }
 
-void gpc_jitcode_load(struct gpc_sampler *s, uint64_t process, struct gpc_jitcode *ret)
+static struct gpc_jitdump *load_dump(int fd, struct gpc_jit_spent *spent)
+{
+	struct gpc_jitdump *ret = NULL;
+	uint64_t begin = gpc_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	if (spent->dump_ns >= DUMPS_MAX) {
+		spent->is_short = true;
+		return NULL;
+	}
+	if (gpc_jitdump_load(fd, JITDUMP_MAX, &ret, NULL) < 0)
+		ret = NULL;
+	spent->dump_ns += gpc_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
+	return ret;
+}
+
+static struct gpc_perfmap *load_map(int fd, struct gpc_jit_spent *spent)
+{
+	uint64_t max = (MAPS_MAX - spent->map_bytes) / 4;
+	struct gpc_perfmap *ret = NULL;
+	struct stat st;
+	uint64_t n;
+
+	if (fstat(fd, &st) < 0)
+		return NULL;
+	if (max > PERF_MAP_MAX)
+		max = PERF_MAP_MAX;
+	n = (uint64_t)st.st_size < max ? (uint64_t)st.st_size : max;
+	spent->is_short |= max < PERF_MAP_MAX && n < (uint64_t)st.st_size;
+	spent->map_bytes += n;
+	return gpc_perfmap_load(fd, max, &ret, NULL) < 0 ? NULL : ret;
+}
+
+void gpc_jitcode_load(struct gpc_sampler *s, uint64_t process, struct gpc_jit_spent *spent,
+		      struct gpc_jitcode *ret)
 {
 	struct gpc_process *p;
 	autoclose int map = -1;
@@ -54,11 +94,11 @@ void gpc_jitcode_load(struct gpc_sampler *s, uint64_t process, struct gpc_jitcod
 	if (!p || !p->has_jit)
 		return;
 	dump = saved(s, &p->jitdump_fd);
-	if (dump >= 0 && gpc_jitdump_load(dump, JITDUMP_MAX, &ret->dump, NULL) < 0)
-		ret->dump = NULL;
+	if (dump >= 0)
+		ret->dump = load_dump(dump, spent);
 	map = open_perf_map(s, p);
-	if (map >= 0 && gpc_perfmap_load(map, PERF_MAP_MAX, &ret->map, NULL) < 0)
-		ret->map = NULL;
+	if (map >= 0)
+		ret->map = load_map(map, spent);
 }
 
 void gpc_jitcode_deinit(struct gpc_jitcode *j)

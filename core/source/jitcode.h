@@ -16,7 +16,16 @@ struct gpc_jitcode {
 	struct gpc_jitdump *dump; /* NULL: none */
 };
 
-void gpc_jitcode_load(struct gpc_sampler *s, uint64_t process, struct gpc_jitcode *ret);
+/* What was spent for the processes of a window. Each may take a fourth of what is left,
+ * so that one with a very large file leaves something for all that follow. */
+struct gpc_jit_spent {
+	uint64_t map_bytes; /* of perf maps */
+	uint64_t dump_ns;   /* for jitdump files */
+	bool is_short;      /* some were read in part, or not at all */
+};
+
+void gpc_jitcode_load(struct gpc_sampler *s, uint64_t process, struct gpc_jit_spent *spent,
+		      struct gpc_jitcode *ret);
 void gpc_jitcode_deinit(struct gpc_jitcode *j);
 /* Texts are borrowed. jitdump knows more, so it goes before. */
 bool gpc_jitcode_find(const struct gpc_jitcode *j, uint64_t address, struct gpc_jit_symbol *ret);

@@ -239,7 +239,7 @@ static void enter_process(struct run *run, uint64_t process)
 		return;
 	gpc_u64map_clear(&run->own);
 	gpc_jitcode_deinit(&run->jit);
-	gpc_jitcode_load(run->y->sampler, process, &run->jit);
+	gpc_jitcode_load(run->y->sampler, process, &run->y->jit_spent, &run->jit);
 	run->process = process;
 }
 

@@ -6,6 +6,7 @@
 
 #include "profile/names.h"
 #include "profile/stacks.h"
+#include "source/jitcode.h"
 #include "source/sampler.h"
 #include "sym/vdso.h"
 
@@ -16,11 +17,12 @@ struct gpc_symbolizer {
 	const struct gpc_vdso *vdso; /* NULL: none */
 	bool insert_dso;             /* " (file)" after each native name */
 	bool demangle;
-	bool inlines;       /* inlined functions are frames of their own */
-	bool addresses;     /* frames have addresses, build-ids and lines: functions of one name,
-			     * and lines of one function differ */
-	bool is_foreign;    /* raw is a collector's: numbers of names, addresses as the
-			     * process has them, or nonsense */
+	bool inlines;    /* inlined functions are frames of their own */
+	bool addresses;  /* frames have addresses, build-ids and lines: functions of one name,
+			  * and lines of one function differ */
+	bool is_foreign; /* raw is a collector's: numbers of names, addresses as the
+			  * process has them, or nonsense */
+	struct gpc_jit_spent jit_spent;
 	bool kernel_hidden; /* set when the kernel's addresses could not be had */
 };
 

@@ -18,6 +18,11 @@
 #define MAX_LINES    (1u << 20) /* of one piece of code */
 #define HEADER_LEAST 40
 
+/* Records that are read at one go, or what takes as long: a second's worth. What is
+ * skipped costs no memory, but time. */
+#define WORK_MAX  (1u << 24)
+#define WORK_FILL 512 /* for each window that is read */
+
 enum { LOAD = 0, MOVE = 1, DEBUG_INFO = 2, CLOSE = 3, UNWINDING_INFO = 4 };
 
 /* A piece of code where it was put, or moved to. */
@@ -57,6 +62,7 @@ struct gpc_jitdump {
 struct reader {
 	struct gpc_jitdump *d;
 	int fd;
+	uint32_t work; /* left */
 	/* read so far */
 	uint64_t at, window, limit;
 	size_t n;
@@ -77,6 +83,7 @@ static size_t fill(struct reader *r)
 
 	r->window = r->at;
 	r->n = 0;
+	r->work -= r->work < WORK_FILL ? r->work : WORK_FILL;
 	do
 		got = pread(r->fd, r->bytes + r->n, sizeof r->bytes - r->n, (off_t)(r->at + r->n));
 	while ((got < 0 && errno == EINTR) || (got > 0 && (r->n += (size_t)got) < sizeof r->bytes));
@@ -272,8 +279,10 @@ static bool read_record(struct reader *r)
 	uint64_t start = r->at, end;
 	struct prefix p;
 
-	if (!get(r, r->limit, &p, sizeof p) || p.size < sizeof p || p.size > r->limit - start)
+	if (!r->work || !get(r, r->limit, &p, sizeof p) || p.size < sizeof p ||
+	    p.size > r->limit - start)
 		return false;
+	r->work -= r->work > 0;
 	end = start + p.size;
 	if (p.id != CLOSE)
 		read_body(r, p.id, end);
@@ -337,6 +346,7 @@ gpc_status gpc_jitdump_more(struct gpc_jitdump *d, int fd, bool *has_more, struc
 		return gpc_err_nomem(err);
 	r->d = d;
 	r->fd = fd;
+	r->work = WORK_MAX;
 	r->at = d->at;
 	r->limit = (uint64_t)st.st_size;
 	if (!d->at && !read_header(r))

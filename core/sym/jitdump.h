@@ -41,7 +41,7 @@ bool gpc_jitdump_is(const char *path);
 /* Keeps at most about max_bytes in memory: newer records are left out then. NULL: no
  * memory. */
 struct gpc_jitdump *gpc_jitdump_new(enum gpc_jitdump_part part, size_t max_bytes);
-/* Reads what the file has got since; *has_more: that was code. */
+/* Reads what the file has got since, for a second or so; *has_more: that was code. */
 gpc_status gpc_jitdump_more(struct gpc_jitdump *d, int fd, bool *has_more, struct gpc_err *err);
 /* Both, for names. An empty file is none. */
 gpc_status gpc_jitdump_load(int fd, size_t max_bytes, struct gpc_jitdump **ret,

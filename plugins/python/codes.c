@@ -37,7 +37,133 @@ struct py_codes {
 	struct entry *slots;
 	uint32_t room, n, epoch;
 	size_t bytes;
+	uint64_t used_ns;             /* atomic */
+	struct py_codes *next, *prev; /* of all; under their lock */
 };
+
+struct py_codes_all {
+	pthread_mutex_t lock; /* taken before that of one of them */
+	struct py_codes *first;
+};
+
+/* ---- all of them ---------------------------------------------------------------------- */
+
+struct py_codes_all *gpc_py_codes_all_new(void)
+{
+	struct py_codes_all *all = calloc(1, sizeof *all);
+
+	if (all)
+		pthread_mutex_init(&all->lock, NULL);
+	return all;
+}
+
+void gpc_py_codes_all_free(struct py_codes_all *all)
+{
+	if (!all)
+		return;
+	pthread_mutex_destroy(&all->lock);
+	free(all);
+}
+
+static void join(struct py_codes *c)
+{
+	struct py_codes_all *all = c->wording.all;
+
+	if (!all)
+		return;
+	pthread_mutex_lock(&all->lock);
+	c->next = all->first;
+	if (c->next)
+		c->next->prev = c;
+	all->first = c;
+	pthread_mutex_unlock(&all->lock);
+}
+
+static void leave(struct py_codes *c)
+{
+	struct py_codes_all *all = c->wording.all;
+
+	if (!all)
+		return;
+	pthread_mutex_lock(&all->lock);
+	if (c->next)
+		c->next->prev = c->prev;
+	if (c->prev)
+		c->prev->next = c->next;
+	else
+		all->first = c->next;
+	pthread_mutex_unlock(&all->lock);
+}
+
+static size_t bytes_of(struct py_codes *c, bool *has_any)
+{
+	size_t bytes;
+
+	pthread_mutex_lock(&c->lock);
+	bytes = c->bytes + c->room * sizeof *c->slots;
+	*has_any = c->n > 0;
+	pthread_mutex_unlock(&c->lock);
+	return bytes;
+}
+
+static void free_slots(struct entry *slots, uint32_t room)
+{
+	for (uint32_t i = 0; i < room; i++) {
+		free(slots[i].code);
+		free(slots[i].made);
+	}
+	free(slots);
+}
+
+/* Freed outside of the lock, which readers wait for. */
+static void empty(struct py_codes *c)
+{
+	struct entry *slots = calloc(ROOM_FIRST, sizeof *slots), *old;
+	uint32_t room;
+
+	if (!slots)
+		return;
+	pthread_mutex_lock(&c->lock);
+	old = c->slots;
+	room = c->room;
+	c->slots = slots;
+	c->room = ROOM_FIRST;
+	c->n = 0;
+	c->bytes = 0;
+	pthread_mutex_unlock(&c->lock);
+	free_slots(old, room);
+}
+
+/* The one not used the longest that has something, and what all take. Locked. */
+static struct py_codes *least_recent(struct py_codes_all *all, size_t *bytes)
+{
+	struct py_codes *ret = NULL;
+
+	*bytes = 0;
+	for (struct py_codes *c = all->first; c; c = c->next) {
+		bool has_any;
+
+		*bytes += bytes_of(c, &has_any);
+		if (has_any && (!ret || __atomic_load_n(&c->used_ns, __ATOMIC_RELAXED) <
+						__atomic_load_n(&ret->used_ns, __ATOMIC_RELAXED)))
+			ret = c;
+	}
+	return ret;
+}
+
+size_t gpc_py_codes_trim(struct py_codes_all *all, size_t max_bytes)
+{
+	struct py_codes *oldest;
+	size_t bytes;
+
+	pthread_mutex_lock(&all->lock);
+	while ((oldest = least_recent(all, &bytes)) && bytes > max_bytes)
+		empty(oldest);
+	pthread_mutex_unlock(&all->lock);
+	return bytes;
+}
+
+/* ---- one process's --------------------------------------------------------------------- */
 
 struct py_codes *gpc_py_codes_new(const struct py_wording *wording)
 {
@@ -53,6 +179,7 @@ struct py_codes *gpc_py_codes_new(const struct py_wording *wording)
 	}
 	c->room = ROOM_FIRST;
 	pthread_mutex_init(&c->lock, NULL);
+	join(c);
 	return c;
 }
 
@@ -73,8 +200,8 @@ void gpc_py_codes_free(struct py_codes *c)
 {
 	if (!c)
 		return;
-	clear(c);
-	free(c->slots);
+	leave(c);
+	free_slots(c->slots, c->room);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
@@ -334,6 +461,7 @@ static bool be_sure(struct py_codes *c, const struct py_memory *m, const struct 
 {
 	uint64_t now = m->host->now_ns(m->host);
 
+	__atomic_store_n(&c->used_ns, now, __ATOMIC_RELAXED);
 	switch (look_up(c, at, now, ret)) {
 	case KNOWN:
 		return true;

@@ -11,8 +11,10 @@
 #define KEYS_MAX  65536
 #define BYTES_MAX (4u << 20)
 #define FILE_MAX  (2u << 20)
-#define HEAD_MAX  16384 /* of METADATA: the rest is a description */
+#define HEAD_MAX  16384              /* of METADATA: the rest is a description */
+#define READ_MAX  ((size_t)64 << 20) /* of all files of a folder */
 #define NAME_MAX_ 100
+#define HEAP      16 /* what malloc adds to a piece, about */
 
 /* The first part of a file's path, or its first two, and whose it is. */
 struct key {
@@ -57,6 +59,17 @@ void gpc_py_dists_free(struct py_dists *d)
 	free(d->names);
 	free(d->keys);
 	free(d);
+}
+
+size_t gpc_py_dists_bytes(const struct py_dists *d)
+{
+	size_t bytes = sizeof *d + d->room * sizeof *d->names + d->keys_room * sizeof *d->keys;
+
+	for (uint32_t i = 0; i < d->n; i++)
+		bytes += strlen(d->names[i]) + 1 + HEAP;
+	for (uint32_t i = 0; i < d->n_keys; i++)
+		bytes += strlen(d->keys[i].text) + 1 + HEAP;
+	return bytes;
 }
 
 /* ---- one distribution -------------------------------------------------------------------- */
@@ -168,6 +181,7 @@ static int compare(const void *a, const void *b)
 void gpc_py_dists_end(struct py_dists *d)
 {
 	uint32_t kept = 0;
+	void *fitting;
 
 	if (!d->n_keys)
 		return;
@@ -182,6 +196,11 @@ void gpc_py_dists_end(struct py_dists *d)
 		free(d->keys[i].text);
 	}
 	d->n_keys = kept;
+	fitting = realloc(d->keys, kept * sizeof *d->keys);
+	if (fitting) {
+		d->keys = fitting;
+		d->keys_room = kept;
+	}
 }
 
 static const struct key *find_key(const struct py_dists *d, const char *text, size_t n)
@@ -226,9 +245,10 @@ struct reading {
 	const char *folder;
 	struct py_dists *dists;
 	unsigned looked;
+	size_t left; /* of READ_MAX */
 };
 
-static char *read_text(const struct reading *r, const char *info, const char *name, size_t max)
+static char *read_text(struct reading *r, const char *info, const char *name, size_t max)
 {
 	char path[1024];
 	int32_t fd;
@@ -236,8 +256,8 @@ static char *read_text(const struct reading *r, const char *info, const char *na
 	ssize_t got = 0;
 	size_t n = 0;
 
-	if (snprintf(path, sizeof path, "%s/%s%s%s", r->folder, info, *name ? "/" : "", name) >=
-	    (int)sizeof path)
+	if (max > r->left || snprintf(path, sizeof path, "%s/%s%s%s", r->folder, info,
+				      *name ? "/" : "", name) >= (int)sizeof path)
 		return NULL;
 	fd = r->host->open_file(r->host, r->target, path, 0);
 	if (fd < 0)
@@ -246,6 +266,7 @@ static char *read_text(const struct reading *r, const char *info, const char *na
 	while (text && n < max && (got = read(fd, text + n, max - n)) > 0)
 		n += (size_t)got;
 	close(fd);
+	r->left -= n;
 	if (text)
 		text[n] = '\0';
 	return text;
@@ -289,7 +310,11 @@ struct py_dists *gpc_py_dists_read(const struct gpc_host *h, const struct gpc_ta
 				   const char *folder)
 {
 	const struct gpc_about_api *api = h->extension(h, "gpc.about/1");
-	struct reading r = {.host = h, .target = t, .folder = folder, .dists = gpc_py_dists_new()};
+	struct reading r = {.host = h,
+			    .target = t,
+			    .folder = folder,
+			    .dists = gpc_py_dists_new(),
+			    .left = READ_MAX};
 
 	if (!r.dists)
 		return NULL;

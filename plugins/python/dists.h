@@ -14,6 +14,7 @@ struct py_dists;
 struct py_dists *gpc_py_dists_read(const struct gpc_host *h, const struct gpc_target *t,
 				   const char *folder);
 void gpc_py_dists_free(struct py_dists *d); /* NULL is fine */
+size_t gpc_py_dists_bytes(const struct py_dists *d);
 
 /* "NAME==VERSION" of the owner of a file below the folder; "" nobody, or several. */
 const char *gpc_py_dists_find(const struct py_dists *d, const char *file);

@@ -7,30 +7,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dists.h"
+#include "shelf.h"
 
 #define FOLDERS_MAX 16
 
+#define PATH_LENGTH 512
+
+enum state {
+	UNREAD,
+	SHELVED, /* or it was */
+	NOTHING  /* it cannot be read */
+};
+
 struct folder {
-	char path[512];
-	struct py_dists *dists; /* NULL: not read yet */
+	char *path;
+	enum state state;
+	struct gpc_folder_id id; /* when SHELVED */
 };
 
 struct py_packages {
 	int refs; /* the worker's */
 	char standard[PY_PACKAGE_MAX];
+	struct py_shelf *shelf;
 	pthread_mutex_t lock;
 	struct folder folders[FOLDERS_MAX];
 	unsigned n;
 };
 
-struct py_packages *gpc_py_packages_new(const char *version)
+struct py_packages *gpc_py_packages_new(const char *version, struct py_shelf *shelf)
 {
 	struct py_packages *p = calloc(1, sizeof *p);
 
 	if (!p)
 		return NULL;
 	p->refs = 1;
+	p->shelf = shelf;
 	if (*version)
 		snprintf(p->standard, sizeof p->standard, "standard-library==%s", version);
 	pthread_mutex_init(&p->lock, NULL);
@@ -49,7 +60,7 @@ void gpc_py_packages_free(struct py_packages *p)
 	if (!p || --p->refs)
 		return;
 	for (unsigned i = 0; i < p->n; i++)
-		gpc_py_dists_free(p->folders[i].dists);
+		free(p->folders[i].path);
 	pthread_mutex_destroy(&p->lock);
 	free(p);
 }
@@ -101,23 +112,22 @@ static bool is_source(const char *file)
 /* Locked. NULL: there is no place for more. */
 static struct folder *find_folder(struct py_packages *p, const char *path, size_t n)
 {
-	struct folder *f;
+	char *copy;
 
 	for (unsigned i = 0; i < p->n; i++)
 		if (strncmp(p->folders[i].path, path, n) == 0 && !p->folders[i].path[n])
 			return &p->folders[i];
-	if (p->n == FOLDERS_MAX || n >= sizeof f->path)
+	copy = p->n < FOLDERS_MAX && n < PATH_LENGTH ? strndup(path, n) : NULL;
+	if (!copy)
 		return NULL;
-	f = &p->folders[p->n++];
-	memcpy(f->path, path, n);
-	f->path[n] = '\0';
-	return f;
+	p->folders[p->n] = (struct folder){.path = copy};
+	return &p->folders[p->n++];
 }
 
 bool gpc_py_packages_find(struct py_packages *p, const char *file, char ret[PY_PACKAGE_MAX])
 {
 	size_t site = site_of(file);
-	const struct folder *f;
+	struct folder *f;
 	bool is_known = true;
 
 	ret[0] = '\0';
@@ -130,36 +140,61 @@ bool gpc_py_packages_find(struct py_packages *p, const char *file, char ret[PY_P
 	}
 	pthread_mutex_lock(&p->lock);
 	f = find_folder(p, file, site);
-	if (f && !f->dists)
-		is_known = false;
-	else if (f)
-		snprintf(ret, PY_PACKAGE_MAX, "%s", gpc_py_dists_find(f->dists, file + site + 1));
+	if (f && f->state == SHELVED &&
+	    !gpc_py_shelf_find(p->shelf, &f->id, file + site + 1, ret, PY_PACKAGE_MAX))
+		f->state = UNREAD; /* others needed the room */
+	is_known = !f || f->state != UNREAD;
 	pthread_mutex_unlock(&p->lock);
 	return is_known;
 }
 
 /* ---- the worker --------------------------------------------------------------------------- */
 
+/* Another process may have had it read. */
+static enum state shelve(struct py_packages *p, const struct gpc_host *h,
+			 const struct gpc_target *t, struct folder *f)
+{
+	const struct gpc_about_api *api = h->extension(h, "gpc.about/1");
+	struct py_dists *dists;
+
+	if (!api || !GPC_HAS(api, folder_id) || api->folder_id(h, t, f->path, &f->id) < 0)
+		return NOTHING;
+	if (gpc_py_shelf_has(p->shelf, &f->id))
+		return SHELVED;
+	dists = gpc_py_dists_read(h, t, f->path);
+	if (!dists)
+		return NOTHING;
+	gpc_py_shelf_put(p->shelf, &f->id, dists);
+	return SHELVED;
+}
+
+/* The next folder that was not read, from *i on, with a path in text. */
+static bool next_unread(struct py_packages *p, unsigned *i, char text[PATH_LENGTH])
+{
+	bool has;
+
+	pthread_mutex_lock(&p->lock);
+	while (*i < p->n && p->folders[*i].state != UNREAD)
+		++*i;
+	has = *i < p->n;
+	if (has)
+		snprintf(text, PATH_LENGTH, "%s", p->folders[*i].path);
+	pthread_mutex_unlock(&p->lock);
+	return has;
+}
+
 void gpc_py_packages_read(struct py_packages *p, const struct gpc_host *h,
 			  const struct gpc_target *t)
 {
-	for (unsigned i = 0;; i++) {
-		char path[sizeof p->folders->path] = "";
-		struct py_dists *dists;
+	char path[PATH_LENGTH];
+
+	for (unsigned i = 0; next_unread(p, &i, path); i++) {
+		struct folder f = {.path = path};
+		enum state state = shelve(p, h, t, &f);
 
 		pthread_mutex_lock(&p->lock);
-		while (i < p->n && p->folders[i].dists)
-			i++;
-		if (i < p->n)
-			memcpy(path, p->folders[i].path, sizeof path);
-		pthread_mutex_unlock(&p->lock);
-		if (!*path)
-			return;
-		dists = gpc_py_dists_read(h, t, path);
-		if (!dists)
-			return;
-		pthread_mutex_lock(&p->lock);
-		p->folders[i].dists = dists;
+		p->folders[i].state = state;
+		p->folders[i].id = f.id;
 		pthread_mutex_unlock(&p->lock);
 	}
 }

@@ -13,8 +13,10 @@
 
 struct py_packages;
 
-/* version: of the interpreter, "" unknown; copied. NULL: no memory. */
-struct py_packages *gpc_py_packages_new(const char *version);
+struct py_shelf;
+
+/* version: of the interpreter, "" unknown; copied. shelf: borrowed. NULL: no memory. */
+struct py_packages *gpc_py_packages_new(const char *version, struct py_shelf *shelf);
 /* Another owner: a forked process has the same folders. */
 struct py_packages *gpc_py_packages_get(struct py_packages *p); /* NULL is fine */
 void gpc_py_packages_free(struct py_packages *p);               /* NULL is fine */

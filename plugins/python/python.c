@@ -9,12 +9,20 @@
 #include "about.h"
 #include "push.h"
 
-#define FILES_NS (200 * UINT64_C(1000000))
+#define FILES_NS  (200 * UINT64_C(1000000))
+#define READ_NS   UINT64_C(1000000000) /* for folders, before other work is due */
+#define READ_PART 10                   /* of the time, at most */
+#define SHELF_MAX ((size_t)16 << 20)
+#define CODES_MAX ((size_t)48 << 20)
 enum { TIMER_FILES = 1 };
 
 static void destroy(void *self)
 {
-	free(self);
+	struct python *p = self;
+
+	gpc_py_shelf_free(p->shelf);
+	gpc_py_codes_all_free(p->codes);
+	free(p);
 }
 
 static gpc_status probe(void *self)
@@ -51,7 +59,8 @@ static void target_free(struct py_target *t)
 
 static gpc_status open_target(struct python *p, struct py_target *t)
 {
-	struct py_wording wording = {.has_running_lines = p->options->has_line_numbers};
+	struct py_wording wording = {.has_running_lines = p->options->has_line_numbers,
+				     .all = p->codes};
 	gpc_status st = gpc_py_runtime_find(p->host, t->target, &t->runtime);
 
 	if (st < 0)
@@ -66,7 +75,7 @@ static gpc_status open_target(struct python *p, struct py_target *t)
 					"Python: its C library is not known, and this version of "
 					"Python knows no thread numbers");
 	if (p->options->versions)
-		wording.packages = t->packages = gpc_py_packages_new(t->runtime.version);
+		wording.packages = t->packages = gpc_py_packages_new(t->runtime.version, p->shelf);
 	t->codes = gpc_py_codes_new(&wording);
 	return t->codes ? gpc_py_threads_init(&t->threads) : GPC_E_NOMEM;
 }
@@ -156,6 +165,12 @@ static gpc_status create(const struct gpc_host *h, const void *options, void **s
 		return GPC_E_NOMEM;
 	p->host = h;
 	p->options = options;
+	p->shelf = gpc_py_shelf_new(SHELF_MAX);
+	p->codes = gpc_py_codes_all_new();
+	if (!p->shelf || !p->codes) {
+		destroy(p);
+		return GPC_E_NOMEM;
+	}
 	p->walk = (struct gpc_walk_api){.struct_size = sizeof p->walk,
 					.stack_bytes = 512,
 					.walk = gpc_py_walk};
@@ -182,11 +197,18 @@ static void stop(void *self)
 	(void)self; /* timers end by themselves */
 }
 
-/* What takes long, and is not needed to read stacks. */
-static void read_files(const struct python *p)
+/* What takes long, and is not needed to read stacks. In turn, so that all come to it
+ * whatever folders some have. */
+static void read_files(struct python *p)
 {
-	for (unsigned i = 0; i < p->n_targets && !p->host->should_stop(p->host); i++) {
-		struct py_target *t = p->targets[i];
+	uint64_t begin = p->host->now_ns(p->host);
+
+	if (begin < p->read_after_ns)
+		return;
+	for (unsigned i = 0; i < p->n_targets && !p->host->should_stop(p->host) &&
+			     p->host->now_ns(p->host) - begin < READ_NS;
+	     i++) {
+		struct py_target *t = p->targets[p->next_folder++ % p->n_targets];
 
 		if (t->packages)
 			gpc_py_packages_read(t->packages, p->host, t->target);
@@ -194,14 +216,18 @@ static void read_files(const struct python *p)
 			gpc_py_about_files(t);
 		t->is_told = true;
 	}
+	p->read_after_ns = begin + READ_PART * (p->host->now_ns(p->host) - begin);
 }
 
 static gpc_status ready(void *self, void *tctx, const struct gpc_ready *r, struct gpc_writer *w)
 {
 	(void)tctx;
+	struct python *p = self;
+
 	(void)r;
 	(void)w;
-	read_files(self);
+	(void)gpc_py_codes_trim(p->codes, CODES_MAX);
+	read_files(p);
 	return GPC_OK;
 }
 

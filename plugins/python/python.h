@@ -8,6 +8,7 @@
 #include "options.h"
 #include "packages.h"
 #include "runtime.h"
+#include "shelf.h"
 #include "threads.h"
 
 struct py_target;
@@ -21,6 +22,11 @@ struct python {
 	struct gpc_walk_api walk;
 	struct gpc_tick_api tick;
 	struct gpc_fork_api fork;
+	/* What processes share. */
+	struct py_shelf *shelf;
+	struct py_codes_all *codes;
+	unsigned next_folder; /* the process whose folders are read next */
+	uint64_t read_after_ns;
 	/* [worker] Attached processes; those beyond are walked, too, but no more. */
 	struct py_target *targets[PY_TARGETS_MAX];
 	unsigned n_targets;

@@ -9,6 +9,7 @@
 
 #include "../../../plugins/python/dists.h"
 #include "../../../plugins/python/packages.h"
+#include "../../../plugins/python/shelf.h"
 
 static void owners(void **state)
 {
@@ -57,7 +58,7 @@ static void metadata_without_names(void **state)
 
 static void places_of_files(void **state)
 {
-	struct py_packages *p = gpc_py_packages_new("3.11.2");
+	struct py_packages *p = gpc_py_packages_new("3.11.2", NULL);
 	char text[PY_PACKAGE_MAX];
 
 	(void)state;
@@ -77,12 +78,62 @@ static void places_of_files(void **state)
 	gpc_py_packages_free(p);
 }
 
+static struct py_dists *some_dists(const char *name)
+{
+	struct py_dists *d = gpc_py_dists_new();
+	char text[64];
+
+	snprintf(text, sizeof text, "Name: %s\nVersion: 1\n", name);
+	gpc_py_dists_own(d, gpc_py_dists_add(d, text), "pkg/__init__.py,,\n");
+	gpc_py_dists_end(d);
+	return d;
+}
+
+/* One folder for all who have it; what nobody asked for goes when others need the room. */
+static void folders_are_shared(void **state)
+{
+	struct gpc_folder_id a = {1, 10, 5}, b = {1, 11, 5}, c = {1, 12, 5}, changed = {1, 10, 6};
+	size_t one;
+	struct py_dists *d = some_dists("a");
+	struct py_shelf *s;
+	char text[PY_PACKAGE_MAX];
+
+	(void)state;
+	one = gpc_py_dists_bytes(d);
+	assert_true(one > 100 && one < 1000);
+	s = gpc_py_shelf_new(2 * one);
+	assert_false(gpc_py_shelf_find(s, &a, "pkg/x.py", text, sizeof text));
+	gpc_py_shelf_put(s, &a, d);
+	gpc_py_shelf_put(s, &a, some_dists("twice"));
+	assert_int_equal(gpc_py_shelf_bytes(s), one);
+	assert_true(gpc_py_shelf_has(s, &a));
+	assert_false(gpc_py_shelf_has(s, &changed));
+	gpc_py_shelf_put(s, &b, some_dists("b"));
+	assert_true(gpc_py_shelf_find(s, &a, "pkg/x.py", text, sizeof text));
+	assert_string_equal(text, "a==1");
+	gpc_py_shelf_put(s, &c, some_dists("c"));
+	assert_int_equal(gpc_py_shelf_bytes(s), 2 * one);
+	assert_false(gpc_py_shelf_has(s, &b));
+	assert_true(gpc_py_shelf_find(s, &a, "pkg/x.py", text, sizeof text));
+	assert_true(gpc_py_shelf_find(s, &c, "other/x.py", text, sizeof text));
+	assert_string_equal(text, "");
+	/* What alone is too much is kept alone. */
+	gpc_py_shelf_free(s);
+	s = gpc_py_shelf_new(1);
+	gpc_py_shelf_put(s, &a, some_dists("a"));
+	gpc_py_shelf_put(s, &b, some_dists("b"));
+	assert_false(gpc_py_shelf_has(s, &a));
+	assert_true(gpc_py_shelf_has(s, &b));
+	gpc_py_shelf_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(owners),
 		cmocka_unit_test(metadata_without_names),
 		cmocka_unit_test(places_of_files),
+		cmocka_unit_test(folders_are_shared),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

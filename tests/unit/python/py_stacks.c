@@ -14,7 +14,10 @@ bool py_stacks_open(struct py_stacks *s, struct py_host *host)
 	memset(s, 0, sizeof *s);
 	s->host = host;
 	s->options.has_line_numbers = 1;
-	s->python = (struct python){.host = &host->host, .options = &s->options};
+	s->python = (struct python){.host = &host->host,
+				    .options = &s->options,
+				    .codes = gpc_py_codes_all_new()};
+	wording.all = s->python.codes;
 	t->python = &s->python;
 	t->target = host->target;
 	t->elf = &host->elf;
@@ -34,6 +37,7 @@ void py_stacks_close(struct py_stacks *s)
 		s->target.elf->threads_close(s->target.native);
 	gpc_py_threads_deinit(&s->target.threads);
 	gpc_py_codes_free(s->target.codes);
+	gpc_py_codes_all_free(s->python.codes);
 	py_writer_deinit(&s->writer);
 }
 

@@ -69,6 +69,22 @@ static void remove_teller(struct stacks *s)
 	s->list.n = kept;
 }
 
+/* Others need the memory: what was forgotten is read again. */
+static void check_forgetting(struct py_stacks *stacks, const char *text)
+{
+	struct py_codes_all *all = stacks->python.codes;
+	size_t bytes = gpc_py_codes_trim(all, SIZE_MAX);
+	char *again;
+
+	assert_true(bytes > 4000);
+	assert_int_equal(gpc_py_codes_trim(all, bytes), bytes);
+	assert_true(gpc_py_codes_trim(all, bytes - 1) < bytes);
+	again = py_stacks_text(stacks);
+	assert_string_equal(again, text);
+	assert_true(gpc_py_codes_trim(all, SIZE_MAX) > bytes / 2);
+	free(again);
+}
+
 static void check(struct py_host *host, const char *name)
 {
 	struct stacks want = {0}, have = {0};
@@ -90,6 +106,7 @@ static void check(struct py_host *host, const char *name)
 				want.list.at[i]);
 		assert_string_equal(have.list.at[i], want.list.at[i]);
 	}
+	check_forgetting(&stacks, text);
 	/* What the file name says of the version is what was found. */
 	assert_int_equal(strncmp(stacks.target.runtime.version, name, strcspn(name, "td")), 0);
 	free(text);

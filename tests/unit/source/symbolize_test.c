@@ -218,6 +218,24 @@ static void test_generated_code(void **state)
 	assert_string_equal(text_of(b, 1, 0).function, "[unknown]");
 }
 
+/* Much was read for other processes of the window: what is left is for the newest code. */
+static void test_a_share_of_what_is_left(void **state)
+{
+	struct bench *b = *state;
+	FILE *f = fopen(b->map_path, "w");
+
+	assert_non_null(f);
+	fputs("10000 100 an old function\n20000 100 the function that was made last\n", f);
+	fclose(f);
+	b->process->has_jit = true;
+	add(b, b->process->id, 0x10010, 0x20010, 2);
+	b->y.jit_spent.map_bytes = (UINT64_C(512) << 20) - 4 * 50;
+	symbolize(b);
+	assert_string_equal(text_of(b, 0, 0).function, "[unknown]");
+	assert_string_equal(text_of(b, 0, 1).function, "the function that was made last");
+	assert_true(b->y.jit_spent.is_short);
+}
+
 static void test_names_as_they_are_in_the_file(void **state)
 {
 	struct bench *b = *state;
@@ -371,6 +389,7 @@ int main(void)
 		bench_test(test_kernel),
 		bench_test(test_vdso),
 		bench_test(test_generated_code),
+		bench_test(test_a_share_of_what_is_left),
 		bench_test(test_names_as_they_are_in_the_file),
 		bench_test(test_perf_map_of_somebody_else),
 		bench_test(test_inlined_functions),

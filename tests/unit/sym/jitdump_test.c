@@ -243,6 +243,34 @@ static void knows_the_name_of_the_file(void **state)
 	assert_false(gpc_jitdump_is(""));
 }
 
+/* Records that mean nothing take no memory, however many gigabytes: they end by what it
+ * costs to pass them. */
+static void junk_without_measure(void **state)
+{
+	const uint32_t junk[4] = {99, 64 << 10, 0, 0};
+	const off_t n = 40000, size = 64 << 10;
+	off_t before;
+	autoclose int fd = memfd_create("junk", MFD_CLOEXEC);
+	struct gpc_jit_symbol s;
+	struct gpc_jitdump *d;
+	struct file f;
+
+	(void)state;
+	begin(&f);
+	put_load(&f, 0x1000, 0x40, 1, "first");
+	assert_int_equal(pwrite(fd, f.bytes, f.n, 0), f.n);
+	for (off_t i = 0; i < n; i++)
+		assert_int_equal(pwrite(fd, junk, sizeof junk, (off_t)f.n + i * size), sizeof junk);
+	before = (off_t)f.n;
+	f.n = 0;
+	put_load(&f, 0x2000, 0x40, 2, "last");
+	assert_int_equal(pwrite(fd, f.bytes, f.n, before + n * size), f.n);
+	assert_int_equal(gpc_jitdump_load(fd, 1 << 20, &d, NULL), GPC_OK);
+	assert_true(gpc_jitdump_find(d, 0x1000, &s));
+	assert_false(gpc_jitdump_find(d, 0x2000, &s));
+	gpc_jitdump_free(d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -254,6 +282,7 @@ int main(void)
 		cmocka_unit_test(half_a_file_gives_what_is_whole),
 		cmocka_unit_test(nothing_counts_after_the_end),
 		cmocka_unit_test(memory_is_bounded),
+		cmocka_unit_test(junk_without_measure),
 		cmocka_unit_test(knows_the_name_of_the_file),
 	};
 

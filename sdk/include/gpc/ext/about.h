@@ -16,6 +16,11 @@ enum {
 	GPC_FACT_CWD = 1, /* its working directory, as it sees it */
 	GPC_FACT_EXECFN   /* the path that its image was started by (AT_EXECFN) */
 };
+struct gpc_folder_id {
+	uint64_t device, inode;
+	int64_t changed_ns; /* Unix time: entries came or went */
+};
+
 struct gpc_about_api {
 	uint32_t struct_size, reserved;
 	/* [worker] Which application the process is: "gunicorn: shop.wsgi (/srv/shop/wsgi.py)". The
@@ -40,6 +45,9 @@ struct gpc_about_api {
 	/* [worker] t is what parent was when it was forked: nothing is read. */
 	gpc_status (*inherit)(const struct gpc_host *h, const struct gpc_target *t,
 			      const struct gpc_target *parent);
+	/* [worker] Which folder that is: processes in different roots may have the same. */
+	gpc_status (*folder_id)(const struct gpc_host *h, const struct gpc_target *t,
+				const char *path, struct gpc_folder_id *ret);
 };
 
 #ifdef __cplusplus
