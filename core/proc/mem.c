@@ -94,9 +94,9 @@ static gpc_status add(struct gpc_mem *m, uint64_t target, int32_t pid, struct op
 	snprintf(path, sizeof path, "/proc/%d/mem", pid);
 	o.fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (o.fd < 0)
-		return errno == EACCES || errno == EPERM ? GPC_E_PERM
-		       : errno == ENOENT                 ? GPC_E_GONE
-							 : GPC_E_SYSTEM;
+		return errno == EACCES || errno == EPERM   ? GPC_E_PERM
+		       : errno == ENOENT || errno == ESRCH ? GPC_E_GONE
+							   : GPC_E_SYSTEM;
 	make_room(m);
 	if (!vec_push(&m->open, o)) {
 		close(o.fd);
