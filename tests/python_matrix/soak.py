@@ -52,7 +52,7 @@ class Core:
         for line in self.out.read_text(errors="replace").splitlines():
             if not line.startswith("stack\t"):
                 continue
-            _, pid, value, _, _, _, frames = line.split("\t")
+            _, pid, value, _, _, _, frames = line.split("\t", 6)
             for name in FUNCTIONS:
                 if f"{name} (" in frames or f"{name}_[p]" in frames:
                     count[name] += int(value)

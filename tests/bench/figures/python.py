@@ -48,10 +48,19 @@ def options(hz, seconds, *more):
             *more]
 
 
+def by_thread(pid):
+    """CPU of the agent's threads by name."""
+    ret = {}
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        name = (task / "comm").read_text().strip()
+        ret[name] = ret.get(name, 0) + int((task / "schedstat").read_text().split()[0])
+    return ret
+
+
 def costs(bench, pid, hz, seconds, *more):
     """Microseconds of the whole agent for each sample of the machine, over a whole window, end
-    and file included; those of its readers; of a bare loop in the same time; and the share of
-    the process's samples that have Python frames."""
+    and file included; of a bare loop in the same time; how many samples, how many of them with
+    the program's Python frames; and the agent's by thread."""
     agent = bench.agent(*options(hz, seconds, *more))
     agent.wait_profiles(1, 60 + seconds)
     if not (bench.folder / "barepull").exists():
@@ -61,9 +70,9 @@ def costs(bench, pid, hz, seconds, *more):
                              str(int(batched)), "0x" + heap(pid)], stdout=subprocess.PIPE,
                             text=True)
     # From the end of a window's file to that of the next.
-    before = cpu_ns(agent.pid)
+    before, threads = cpu_ns(agent.pid), by_thread(agent.pid)
     agent.wait_profiles(2, 60 + seconds)
-    used = cpu_ns(agent.pid) - before
+    used, after = cpu_ns(agent.pid) - before, by_thread(agent.pid)
     out, _ = loop.communicate(timeout=60)
     agent.end()
     path = agent.profiles()[1]
@@ -72,12 +81,16 @@ def costs(bench, pid, hz, seconds, *more):
     lines = [line for line in path.read_text().splitlines() if ";works (" in line or
              ";Thread._bootstrap" in line]
     mine = sum(int(line.rsplit(" ", 1)[1]) for line in lines)
-    return used / 1e3 / samples, bare_ns / 1e3 / bare_all, samples, mine
+    split = ", ".join(f"{name} {(ns - threads.get(name, 0)) / 1e3 / samples:.1f}"
+                      for name, ns in sorted(after.items())
+                      if ns - threads.get(name, 0) > 100 * samples)
+    return used / 1e3 / samples, bare_ns / 1e3 / bare_all, samples, mine, split
 
 
 def show(figures, what, found, limit):
-    ours, theirs, samples, mine = found
+    ours, theirs, samples, mine, split = found
     figures.note(f"{what}: {samples} samples, {mine} of them with the program's Python frames")
+    figures.note(f"  us for each sample by thread: {split}")
     figures.add(f"{what}: bare loop", f"{theirs:.1f} us")
     if limit:
         figures.add("  agent, all of it", f"{ours:.1f} us", f"at most {limit} us", ours <= limit)

@@ -5,6 +5,9 @@
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <unistd.h>
+#include <sys/wait.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -181,6 +184,38 @@ static void test_references(void **state)
 }
 
 /* Kernel threads have neither maps nor an executable. */
+/* A child's view outlives its parent's, and says what is the child's own. */
+static void test_forked_child(void **state)
+{
+	struct gpc_target_id id = {.pid = getpid(), .id = 7}, of_child = {.id = 8};
+	struct gpc_target_view *parent, *child, *again;
+	struct gpc_err err;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(gpc_target_read(&id, &parent, &err), GPC_OK);
+	pid = fork();
+	if (!pid)
+		for (;;)
+			pause();
+	of_child.pid = pid;
+	assert_int_equal(gpc_target_fork(parent, &of_child, &child, &err), GPC_OK);
+	assert_int_equal(gpc_target_fork(child, &of_child, &again, &err), GPC_OK);
+	gpc_target_put(parent);
+	gpc_target_put(child);
+	assert_int_equal(again->target.pid, pid);
+	assert_int_equal(again->target.id, 8);
+	assert_true(again->target.start_time > 0);
+	assert_true(again->target.n_maps > 0 && *again->target.exe == '/');
+	assert_true(gpc_target_lives(again));
+	gpc_target_put(again);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_int_equal(gpc_target_read(&id, &parent, &err), GPC_OK);
+	assert_int_equal(gpc_target_fork(parent, &of_child, &child, &err), GPC_E_GONE);
+	gpc_target_put(parent);
+}
+
 static void test_kernel_thread(void **state)
 {
 	struct gpc_target_id id = {.pid = 2};
@@ -226,6 +261,7 @@ int main(void)
 		cmocka_unit_test(test_executable_that_was_deleted),
 		cmocka_unit_test(test_user_after_dropping_rights),
 		cmocka_unit_test(test_references),
+		cmocka_unit_test(test_forked_child),
 		cmocka_unit_test(test_kernel_thread),
 		cmocka_unit_test(test_no_such_process),
 	};

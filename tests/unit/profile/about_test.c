@@ -46,6 +46,25 @@ static void what_was_told(void **state)
 	gpc_abouts_free(a);
 }
 
+/* What is said later of one is not said of the other. */
+static void children_inherit(void **state)
+{
+	struct gpc_abouts *a = gpc_abouts_new();
+
+	(void)state;
+	assert_int_equal(gpc_abouts_inherit(a, 8, 7), GPC_OK);
+	check(a, 8, NULL, NULL);
+	assert_int_equal(gpc_abouts_appid(a, 7, "one"), GPC_OK);
+	assert_int_equal(gpc_abouts_member(a, 7, "k", "v"), GPC_OK);
+	assert_int_equal(gpc_abouts_inherit(a, 8, 7), GPC_OK);
+	check(a, 8, "one", "{\"k\":\"v\"}");
+	assert_int_equal(gpc_abouts_member(a, 8, "k", "w"), GPC_OK);
+	assert_int_equal(gpc_abouts_member(a, 7, "n", NULL), GPC_OK);
+	check(a, 7, "one", "{\"k\":\"v\",\"n\":null}");
+	check(a, 8, "one", "{\"k\":\"w\"}");
+	gpc_abouts_free(a);
+}
+
 static void values_that_are_json(void **state)
 {
 	struct gpc_abouts *a = gpc_abouts_new();
@@ -99,9 +118,8 @@ static void there_is_a_bound(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_told),
-		cmocka_unit_test(values_that_are_json),
-		cmocka_unit_test(the_gone_are_forgotten),
+		cmocka_unit_test(what_was_told),        cmocka_unit_test(children_inherit),
+		cmocka_unit_test(values_that_are_json), cmocka_unit_test(the_gone_are_forgotten),
 		cmocka_unit_test(there_is_a_bound),
 	};
 
