@@ -75,40 +75,30 @@ static struct entry *add(struct gpc_unwind_tables *t, uint32_t image)
 	return e;
 }
 
-static void drop_table(struct gpc_unwind_tables *t, struct entry *e)
+/* The table is the caller's, who frees it without the lock: readers wait for that. */
+static struct gpc_unwind_table *drop_table(struct gpc_unwind_tables *t, struct entry *e)
 {
-	if (!e->table)
-		return;
+	struct gpc_unwind_table *gone = take(e->table);
+
+	if (!gone)
+		return NULL;
 	t->stats.tables--;
-	t->stats.bytes -= e->table->bytes;
-	gpc_unwind_table_free(take(e->table));
+	t->stats.bytes -= gone->bytes;
 	e->state = ABSENT;
+	return gone;
 }
 
-static struct entry *least_recent(const struct gpc_unwind_tables *t, const struct entry *but)
+static struct entry *least_recent(const struct gpc_unwind_tables *t, uint32_t but)
 {
 	struct entry *ret = NULL;
 
 	for (size_t i = 0; i < t->all.n; i++) {
 		struct entry *e = t->all.at[i];
 
-		if (e->table && !e->refs && e != but && (!ret || e->turn < ret->turn))
+		if (e->table && !e->refs && e->image != but && (!ret || e->turn < ret->turn))
 			ret = e;
 	}
 	return ret;
-}
-
-/* newest: stays, however large it is. */
-static void keep_budget(struct gpc_unwind_tables *t, const struct entry *newest)
-{
-	while (t->stats.bytes > t->max_bytes) {
-		struct entry *e = least_recent(t, newest);
-
-		if (!e)
-			return;
-		drop_table(t, e);
-		t->stats.evicted++;
-	}
 }
 
 static void want(struct gpc_unwind_tables *t, struct entry *e)
@@ -201,39 +191,75 @@ static void enter(struct gpc_unwind_tables *t, struct entry *e, struct gpc_unwin
 	t->stats.built++;
 	t->stats.rows += table->n_rows;
 	t->stats.build_ns += ns;
-	keep_budget(t, e);
 }
 
-/* Its file was not open; it may still be. */
 static bool put_off(struct gpc_unwind_tables *t, struct entry *e)
 {
-	return e->tries++ < TRIES_MAX && gpc_images_wants_file(t->images, e->image) &&
-	       vec_push(&t->later, e->image);
+	return e->tries++ < TRIES_MAX && vec_push(&t->later, e->image);
+}
+
+/* What building it led to. is_awaited: its file was not open; it may still be. */
+struct result {
+	gpc_status st;
+	bool is_awaited;
+	struct gpc_unwind_table *table; /* taken if there is still somebody to have it */
+	uint64_t ns;
+};
+
+/* True: there will be none. */
+static bool settle(struct gpc_unwind_tables *t, uint32_t image, struct result *r)
+{
+	struct entry *e;
+	autolock(&t->lock);
+
+	e = find(t, image);
+	if (!e) /* forgotten meanwhile */
+		return false;
+	if (r->is_awaited && put_off(t, e))
+		return false;
+	t->changes++;
+	if (r->st == GPC_OK) {
+		enter(t, e, take(r->table), r->ns);
+		return false;
+	}
+	e->state = r->st == GPC_E_GONE ? NO_FILE : NONE;
+	return true;
+}
+
+static struct gpc_unwind_table *over_budget(struct gpc_unwind_tables *t, uint32_t newest)
+{
+	struct entry *e;
+	autolock(&t->lock);
+
+	e = t->stats.bytes > t->max_bytes ? least_recent(t, newest) : NULL;
+	if (!e)
+		return NULL;
+	t->stats.evicted++;
+	return drop_table(t, e);
+}
+
+/* newest: stays, however large it is. */
+static void keep_budget(struct gpc_unwind_tables *t, uint32_t newest)
+{
+	struct gpc_unwind_table *gone;
+
+	while ((gone = over_budget(t, newest)))
+		gpc_unwind_table_free(gone);
 }
 
 static void make(struct gpc_unwind_tables *t, uint32_t image)
 {
 	uint64_t begin = gpc_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	struct gpc_unwind_table *table = NULL;
+	struct result r = {0};
 	struct gpc_err err;
-	gpc_status st = build(t, image, &table, &err);
-	struct entry *e;
-	autolock(&t->lock);
 
-	e = find(t, image);
-	if (!e) { /* forgotten meanwhile */
-		gpc_unwind_table_free(table);
-		return;
-	}
-	if (st == GPC_E_GONE && put_off(t, e))
-		return;
-	t->changes++;
-	if (st == GPC_OK) {
-		enter(t, e, table, gpc_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin);
-		return;
-	}
-	e->state = st == GPC_E_GONE ? NO_FILE : NONE;
-	gpc_debug(t->log, MODULE, "image %u has no table: %s", image, err.text);
+	r.st = build(t, image, &r.table, &err);
+	r.ns = gpc_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
+	r.is_awaited = r.st == GPC_E_GONE && gpc_images_wants_file(t->images, image);
+	if (settle(t, image, &r))
+		gpc_debug(t->log, MODULE, "image %u has no table: %s", image, err.text);
+	gpc_unwind_table_free(r.table);
+	keep_budget(t, image);
 }
 
 static void *run(void *arg)
@@ -258,7 +284,7 @@ gpc_status gpc_unwind_tables_new(struct gpc_images *images, size_t max_bytes, st
 	t->images = images;
 	t->max_bytes = max_bytes;
 	t->log = log;
-	pthread_mutex_init(&t->lock, NULL);
+	gpc_mutex_init_inherit(&t->lock);
 	gpc_cond_init(&t->work);
 	if (gpc_thread_start(&t->thread, "gpc-unwind", run, t, err) < 0) {
 		gpc_unwind_tables_free(t);
@@ -338,24 +364,51 @@ uint64_t gpc_unwind_tables_turn(struct gpc_unwind_tables *t)
 	return t->changes;
 }
 
-void gpc_unwind_tables_trim(struct gpc_unwind_tables *t)
+static size_t count(struct gpc_unwind_tables *t)
 {
 	autolock(&t->lock);
 
-	for (size_t i = t->all.n; i-- > 0;) {
-		struct entry *e = t->all.at[i];
-		bool is_known =
-			e->image == GPC_UNWIND_VDSO || gpc_images_path(t->images, e->image) != NULL;
+	return t->all.n;
+}
 
-		if (e->state == NO_FILE)
-			e->state = ABSENT;
-		if (is_known || e->refs || e->state == WANTED)
-			continue;
-		drop_table(t, e);
-		gpc_u64map_remove(&t->by_image, e->image);
-		t->all.at[i] = t->all.at[--t->all.n];
-		if (i < t->all.n)
-			gpc_u64map_set(&t->by_image, t->all.at[i]->image, i);
+static uint32_t image_at(struct gpc_unwind_tables *t, size_t i)
+{
+	autolock(&t->lock);
+
+	return t->all.at[i]->image;
+}
+
+/* Takes it out, with its table, unless it is still needed; then NULL. */
+static struct entry *take_out(struct gpc_unwind_tables *t, size_t i, bool is_known)
+{
+	struct entry *e;
+	autolock(&t->lock);
+
+	e = t->all.at[i];
+	if (e->state == NO_FILE)
+		e->state = ABSENT;
+	if (is_known || e->refs || e->state == WANTED)
+		return NULL;
+	e->table = drop_table(t, e);
+	gpc_u64map_remove(&t->by_image, e->image);
+	t->all.at[i] = t->all.at[--t->all.n];
+	if (i < t->all.n)
+		gpc_u64map_set(&t->by_image, t->all.at[i]->image, i);
+	return e;
+}
+
+/* Readers wait for the lock: it is held for one entry at a time. Others only add some
+ * meanwhile, at the end. */
+void gpc_unwind_tables_trim(struct gpc_unwind_tables *t)
+{
+	for (size_t i = count(t); i-- > 0;) {
+		uint32_t image = image_at(t, i);
+		bool is_known =
+			image == GPC_UNWIND_VDSO || gpc_images_path(t->images, image) != NULL;
+		struct entry *e = take_out(t, i, is_known);
+
+		if (e)
+			gpc_unwind_table_free(e->table);
 		free(e);
 	}
 }
