@@ -126,7 +126,7 @@ static void drain(struct gpc_sampler *s, uint64_t until_ns)
 }
 
 /* True when there was news of processes. */
-static bool tick(struct gpc_sampler *s, bool *is_waiting)
+static bool tick(struct gpc_sampler *s, bool is_woken, bool *is_waiting)
 {
 	uint64_t now = gpc_now_ns();
 	uint64_t until = now - SLACK_NS;
@@ -134,6 +134,8 @@ static bool tick(struct gpc_sampler *s, bool *is_waiting)
 	autolock(&s->lock);
 
 	events = s->events;
+	if (is_woken)
+		gpc_reader_woken(s->reader);
 	gpc_sampler_check_pull(s);
 	drain(s, until < s->limit_ns ? until : s->limit_ns);
 	if (now >= s->cpus_due_ns) {
@@ -159,7 +161,7 @@ static void *run(void *arg)
 
 		if (n < 0 && errno != EINTR)
 			break;
-		has_news = tick(s, &is_waiting);
+		has_news = tick(s, !is_busy && n > 0, &is_waiting);
 		/* What woke us may be younger than the slack: look once more. Samples that
 		 * wait for tables are looked at as soon as these may be there. */
 		is_busy = is_waiting || (is_busy ? has_news : n > 0);
