@@ -169,7 +169,7 @@ static void *run(void *arg)
 
 		begin_window(core, &win);
 		if (wait_for_end(core, &chores, win.end_ns))
-			win.end_ns = gpc_now_ns();
+			win.end_ns = gpc_sampler_end_now(core->sampler);
 		is_over = is_last(core);
 		next_end_ns = win.end_ns + length;
 		/* After the last window nothing is counted, nor read, any more. */

@@ -265,11 +265,23 @@ static void stop(struct run *r)
 
 /* ---- starting ---------------------------------------------------------------- */
 
+/* With --pids there is a descriptor for each thread on each CPU. */
+static void raise_fd_limit(void)
+{
+	struct rlimit lim;
+
+	if (getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_cur < lim.rlim_max) {
+		lim.rlim_cur = lim.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &lim);
+	}
+}
+
 static void set_limits(struct gpc_core *core)
 {
 	const struct rlimit none = {0};
 
 	umask(022);
+	raise_fd_limit();
 	if (gpc_core_get_int(core, "dont-disable-core-files"))
 		setrlimit(RLIMIT_CORE, &none);
 }

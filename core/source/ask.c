@@ -293,6 +293,12 @@ static void give_state(const struct gpc_unwind_regs *regs, struct gpc_step_state
 	state->fp = regs->valid >> arch->fp & 1 ? regs->r[arch->fp] : 0;
 }
 
+/* What a target made of its stack may look like the number of a name. */
+static gpc_frame user_frame(uint64_t pc)
+{
+	return pc >> 56 ? 0 : pc;
+}
+
 /* Frame pointers alone do not tell a root from a caller that cannot be found. */
 static enum gpc_unwind_result step_native(struct call *c, struct gpc_step_state *state,
 					  struct gpc_unwind_regs *regs)
@@ -300,15 +306,17 @@ static enum gpc_unwind_result step_native(struct call *c, struct gpc_step_state 
 	struct gpc_unwind_source src = {.mem = c->p->mem,
 					.target = c->t->target,
 					.sample = &c->sample};
-	gpc_frame pc = gpc_join_native(state->pc, state->is_leaf);
+	uint64_t pc = gpc_join_native(state->pc, state->is_leaf);
+	gpc_frame frame = user_frame(pc);
 	enum gpc_unwind_result result;
 
 	if (!c->native_unwind.code) {
-		add_frames(c->ret, &pc, 1);
+		add_frames(c->ret, &frame, 1);
 		return gpc_unwind_up(&src, state) ? GPC_UNWIND_UP : GPC_UNWIND_END;
 	}
 	result = gpc_pull_native_up(&c->native_unwind, regs, &pc);
-	add_frames(c->ret, &pc, 1);
+	frame = user_frame(pc);
+	add_frames(c->ret, &frame, 1);
 	give_state(regs, state);
 	return result;
 }
@@ -520,7 +528,7 @@ static bool answer(struct call *c, uint32_t cpu, const struct gpc_perf_format *f
 	c->ret->n = 0;
 	c->ret->epoch = c->writer.writer.epoch;
 	has_frames = (c->t->c.step && step_up(c)) || (c->t->c.walk && walk(c));
-	__atomic_store_n(&c->ret->asked, NULL, __ATOMIC_RELEASE);
+	gpc_puller_is_back(c->p, c->t, c->ret);
 	count_exact(c);
 	if (!was_quick(c, cpu, &begin) || !has_frames)
 		return false;
@@ -555,7 +563,6 @@ bool gpc_pulls_pull(void *pulls, uint32_t cpu, const void *record, size_t n,
 		has_frames = answer(&c, cpu, format);
 		gpc_pull_native_end(&c.native_unwind);
 	}
-	gpc_puller_is_back(c.t, ret);
 	gpc_names_put(c.names);
 	gpc_puller_put(c.t);
 	__atomic_sub_fetch(&c.p->inside, 1, __ATOMIC_ACQ_REL);

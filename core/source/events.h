@@ -47,8 +47,9 @@ void gpc_perf_attr(const struct gpc_perf_request *req, struct perf_event_attr *r
 gpc_status gpc_perf_open(gpc_perf_open_fn open_fn, struct perf_event_attr *attr, pid_t pid, int cpu,
 			 struct gpc_log *log, int *ret, struct gpc_err *err);
 
-/* Does this kind of event count anything here? Runs a busy loop of ours for
- * two milliseconds under it (cycles often count nothing in virtual machines). */
+/* Is there such an event here, and does it count? For a hardware event runs a busy
+ * loop of ours for two milliseconds under it (cycles often count nothing in virtual
+ * machines). */
 gpc_status gpc_perf_probe(const struct gpc_perf_request *req, struct gpc_err *err);
 
 /* What the kernel's settings and our capabilities allow, for messages: one

@@ -176,6 +176,9 @@ static void end(struct gpc_native *n, const struct stack *s, struct gpc_pulled *
 	ret->n = s->n < room ? s->n : room;
 	if (s->frames != ret->frames)
 		memcpy(ret->frames, s->frames, ret->n * sizeof *ret->frames);
+	/* Only the first need not lie in code: it may look like the number of a name. */
+	if (ret->n && ret->frames[0] >> 56)
+		ret->frames[0] = 0;
 	if (s->is_complete) {
 		n->stats.complete++;
 		return;

@@ -32,6 +32,7 @@ gpc_status gpc_pulls_new(struct gpc_mem *mem, struct gpc_log *log, struct gpc_pu
 	p->mem = mem;
 	p->log = log;
 	gpc_mutex_init_inherit(&p->lock);
+	gpc_mutex_init_inherit(&p->asked_lock);
 	*ret = p;
 	return GPC_OK;
 }
@@ -65,6 +66,7 @@ bool gpc_pulls_free(struct gpc_pulls *p)
 	vec_deinit(&p->early);
 	gpc_names_put(p->names);
 	free(p->shares);
+	pthread_mutex_destroy(&p->asked_lock);
 	pthread_mutex_destroy(&p->lock);
 	free(p);
 	return true;
@@ -223,23 +225,33 @@ void gpc_puller_give_up(struct gpc_puller *t, const char *why)
 /* A process that is about to change its mappings lets readers wait, on a busy machine
  * for long: so it is left alone until they are back, for ever only if they are not
  * back soon. */
-void gpc_pulls_hangs(void *pulls, const struct gpc_pulled *ret)
+static void add_hung(struct gpc_puller *t, const struct gpc_pulled *ret)
 {
-	/* The reader that hangs has a reference. */
-	struct gpc_puller *t = __atomic_load_n(&ret->asked, __ATOMIC_ACQUIRE);
-
-	(void)pulls;
-	if (!t)
-		return;
 	autolock(&t->lock);
+
 	if (!vec_push(&t->hung, ret))
 		return;
 	__atomic_store_n(&t->hangs_since_ns, gpc_now_ns(), __ATOMIC_RELEASE);
 	__atomic_store_n(&t->hanging, (uint32_t)t->hung.n, __ATOMIC_RELEASE);
 }
 
-void gpc_puller_is_back(struct gpc_puller *t, const struct gpc_pulled *ret)
+void gpc_pulls_hangs(void *pulls, const struct gpc_pulled *ret)
 {
+	struct gpc_pulls *p = pulls;
+	struct gpc_puller *t;
+	autolock(&p->asked_lock);
+
+	/* While it is asked the reader has a reference; it may be back by now. */
+	t = __atomic_load_n(&ret->asked, __ATOMIC_ACQUIRE);
+	if (t)
+		add_hung(t, ret);
+}
+
+void gpc_puller_is_back(struct gpc_pulls *p, struct gpc_puller *t, struct gpc_pulled *ret)
+{
+	pthread_mutex_lock(&p->asked_lock);
+	__atomic_store_n(&ret->asked, NULL, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&p->asked_lock);
 	if (!__atomic_load_n(&t->hanging, __ATOMIC_ACQUIRE))
 		return;
 	autolock(&t->lock);

@@ -71,8 +71,11 @@ struct gpc_pulls {
 	enum gpc_unwind_mode unwind;      /* atomic */
 	bool is_realtime;                 /* atomic: all readers are */
 	uint32_t inside;                  /* atomic: readers in gpc_pulls_pull */
-	pthread_mutex_t lock;             /* covers what follows */
-	struct gpc_u64map by_pid;         /* -> first struct gpc_puller * */
+	/* Held to end asking (gpc_pulled.asked), and to say that who is asked hangs:
+	 * before the lock of a puller. */
+	pthread_mutex_t asked_lock;
+	pthread_mutex_t lock;     /* covers what follows */
+	struct gpc_u64map by_pid; /* -> first struct gpc_puller * */
 	size_t n;
 	vec(struct gpc_early_range) early;
 	struct gpc_names *names;
@@ -101,8 +104,8 @@ enum gpc_unwind_result gpc_pull_native_up(struct gpc_pull_native *n, struct gpc_
 
 void gpc_puller_put(struct gpc_puller *t);
 
-/* [reader] Back from it: it may have counted as hanging. */
-void gpc_puller_is_back(struct gpc_puller *t, const struct gpc_pulled *ret);
+/* [reader] Back from the one it asked, which may count as hanging since. */
+void gpc_puller_is_back(struct gpc_pulls *p, struct gpc_puller *t, struct gpc_pulled *ret);
 
 /* ---- pull_names.c ------------------------------------------------------------- */
 

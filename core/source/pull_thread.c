@@ -110,6 +110,14 @@ static bool is_sample(const struct gpc_reader_thread *t)
 	return head.type == PERF_RECORD_SAMPLE;
 }
 
+/* Whom to poll after fd has ended; -1: nobody is left who writes into the ring. */
+static int next_fd(struct gpc_reader_thread *t, int fd)
+{
+	autolock(&t->lock);
+
+	return t->is_given_up ? -1 : gpc_slot_next_fd(t->slot, fd);
+}
+
 static bool read_ring(struct gpc_reader_thread *t)
 {
 	while (lift(t)) {
@@ -134,13 +142,16 @@ static void *run(void *arg)
 	struct pollfd fds[2] = {{.fd = t->stop_fd, .events = POLLIN},
 				{.fd = t->ring_fd, .events = POLLIN}};
 	enum gpc_priority got;
-	bool is_over;
+	bool is_over = false;
 
 	gpc_thread_pin(t->cpu);
 	got = take_priority(t->wanted);
-	/* What was sampled before there was a reader ran on since, however fresh it is. */
-	t->is_late = !is_batched;
-	is_over = !read_ring(t);
+	/* What was sampled before there was a reader ran on since, however fresh it is.
+	 * A batched one reads it with its first batch: no process is read before the
+	 * starter, who holds locks that a reader that hangs is given up under, goes on. */
+	t->is_late = true;
+	if (!is_batched)
+		is_over = !read_ring(t);
 	t->is_late = false;
 	tell_ready(t, got);
 	while (!is_over) {
@@ -148,9 +159,9 @@ static void *run(void *arg)
 
 		if ((n < 0 && errno != EINTR) || fds[0].revents)
 			break;
-		/* The event's CPU has gone: its ring says no more. */
+		/* The event's thread has ended, or its CPU has gone. */
 		if (fds[1].revents & (POLLHUP | POLLERR))
-			fds[1].fd = -1;
+			fds[1].fd = next_fd(t, fds[1].fd);
 		is_over = !read_ring(t);
 	}
 	put(t);

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source/reader.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -17,6 +14,7 @@
 #include "source/cpus.h"
 #include "source/reader_impl.h"
 #include "source/slot.h"
+#include "source/tids.h"
 
 #define MIN_RING_BYTES 8192
 
@@ -25,12 +23,14 @@ struct stream {
 	struct perf_event_attr attr; /* what the kernel accepted */
 	vec(int32_t) pids;           /* empty: system-wide */
 	bool is_open;
+	uint64_t dropped; /* by rings that were closed since */
 };
 
 struct gpc_reader {
 	struct gpc_log *log;
 	int epoll;
 	struct gpc_cpus cpus;
+	bool is_incomplete; /* some CPU has no ring of some stream: to be tried again */
 	vec(struct gpc_slot *) slots;
 	vec(struct stream) streams;
 	vec(struct gpc_slot *) heap;
@@ -117,6 +117,16 @@ static void cleanup_slot(struct gpc_slot **s)
 	gpc_slot_free(*s);
 }
 
+/* What it counted stays counted. */
+static void drop_slot(struct gpc_reader *r, struct gpc_slot *s)
+{
+	if (s->stream < r->streams.n)
+		r->streams.at[s->stream].dropped += s->dropped;
+	if (s->watched >= 0)
+		epoll_ctl(r->epoll, EPOLL_CTL_DEL, s->watched, NULL);
+	gpc_slot_free(s);
+}
+
 void gpc_reader_free(struct gpc_reader *r)
 {
 	if (!r)
@@ -146,10 +156,19 @@ static size_t ring_bytes(const struct gpc_perf_request *req)
 	return bytes;
 }
 
+static bool watch(struct gpc_reader *r, struct gpc_slot *slot, int fd)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.fd = fd};
+
+	if (epoll_ctl(r->epoll, EPOLL_CTL_ADD, fd, &ev) < 0)
+		return false;
+	slot->watched = fd;
+	return true;
+}
+
 static gpc_status adopt_first(struct gpc_reader *r, struct gpc_slot *slot, const struct stream *st,
 			      struct gpc_err *err)
 {
-	struct epoll_event ev = {.events = EPOLLIN};
 	gpc_status status =
 		gpc_ring_map(slot->fd, ring_bytes(&st->req), MIN_RING_BYTES, &slot->ring, err);
 
@@ -160,7 +179,7 @@ static gpc_status adopt_first(struct gpc_reader *r, struct gpc_slot *slot, const
 	slot->ring.format.sample_id_all = st->attr.sample_id_all;
 	/* Samples that can be pulled wake their CPU's reader, each of them; the source's
 	 * thread comes for them by its own clock. */
-	if (!st->req.pulled && epoll_ctl(r->epoll, EPOLL_CTL_ADD, slot->fd, &ev) < 0)
+	if (!st->req.pulled && !watch(r, slot, slot->fd))
 		return gpc_err_sys(err, "watch a perf ring");
 	return GPC_OK;
 }
@@ -185,31 +204,25 @@ static gpc_status add_event(struct gpc_reader *r, struct gpc_slot *slot, struct 
 	return GPC_OK;
 }
 
-/* All threads of a process that exist now; those that start while we look are
- * inherited from one that we have already. */
+/* All threads of a process that exist now. They are listed before the first is
+ * opened: one that starts later inherits the event of the thread that starts it, and
+ * would be counted twice if it were opened too. (Who starts between the listing and
+ * the opening of that thread is not seen on this CPU.) */
 static gpc_status add_process(struct gpc_reader *r, struct gpc_slot *slot, struct stream *st,
 			      int32_t pid, struct gpc_err *err)
 {
-	char path[64];
-	autodir DIR *dir = NULL;
-	struct dirent *e;
+	autocall(gpc_tids_deinit) struct gpc_tids threads;
 	unsigned found = 0;
 
-	snprintf(path, sizeof path, "/proc/%d/task", pid);
-	dir = opendir(path);
-	if (!dir)
-		return gpc_err_sys(err, "process %d", pid);
-	while ((e = readdir(dir))) {
-		int tid = atoi(e->d_name);
-		gpc_status status;
+	gpc_try(gpc_tids_read(pid, &threads, err));
+	for (size_t i = 0; i < threads.list.n; i++) {
+		gpc_status status = add_event(r, slot, st, threads.list.at[i], err);
 
-		if (tid <= 0)
-			continue;
-		status = add_event(r, slot, st, tid, err);
 		if (status == GPC_E_GONE)
 			continue;
 		if (status < 0)
-			return gpc_err_prefix(err, "process %d, thread %d", pid, tid);
+			return gpc_err_prefix(err, "process %d, thread %d", pid,
+					      threads.list.at[i]);
 		found++;
 	}
 	return found ? GPC_OK : gpc_err_set(err, GPC_E_GONE, "process %d has ended", pid);
@@ -257,17 +270,6 @@ static gpc_status open_cpu(struct gpc_reader *r, uint32_t stream, uint32_t cpu, 
 	return GPC_OK;
 }
 
-/* In pid mode there is a descriptor per thread and CPU. */
-static void raise_fd_limit(void)
-{
-	struct rlimit lim;
-
-	if (getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_cur < lim.rlim_max) {
-		lim.rlim_cur = lim.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &lim);
-	}
-}
-
 gpc_status gpc_reader_open(struct gpc_reader *r, const struct gpc_perf_request *req,
 			   const int32_t *pids, uint32_t n_pids, uint32_t *ret_stream,
 			   struct gpc_err *err)
@@ -286,15 +288,16 @@ gpc_status gpc_reader_open(struct gpc_reader *r, const struct gpc_perf_request *
 		vec_deinit(&st.pids);
 		return gpc_err_nomem(err);
 	}
-	raise_fd_limit();
 	for (size_t i = 0; i < r->cpus.list.n && status == GPC_OK; i++) {
 		uint32_t cpu = r->cpus.list.at[i];
 
 		status = open_cpu(r, id, cpu, err);
-		if (status < 0 && err && err->sys == ENODEV)
-			status = GPC_OK; /* went off line meanwhile */
-		else if (status < 0 && status != GPC_E_GONE)
+		if (status < 0 && err && err->sys == ENODEV) {
+			r->is_incomplete = true; /* went off line meanwhile */
+			status = GPC_OK;
+		} else if (status < 0 && status != GPC_E_GONE) {
 			gpc_err_prefix(err, "%s on CPU %u", req->name, cpu);
+		}
 	}
 	if (status < 0) {
 		gpc_reader_close(r, id);
@@ -311,7 +314,7 @@ void gpc_reader_close(struct gpc_reader *r, uint32_t stream)
 	for (size_t i = 0; i < r->slots.n; i++) {
 		if (r->slots.at[i]->stream == stream) {
 			gpc_reader_thread_stop(r->slots.at[i]);
-			gpc_slot_free(r->slots.at[i]);
+			drop_slot(r, r->slots.at[i]);
 		} else
 			r->slots.at[kept++] = r->slots.at[i];
 	}
@@ -332,13 +335,46 @@ gpc_status gpc_reader_adopt(struct gpc_reader *r, const struct gpc_reader_ring *
 	slot->ring.data = (uint8_t *)ring->mapping + sysconf(_SC_PAGESIZE);
 	slot->ring.size = ring->bytes;
 	slot->ring.format = ring->format;
+	slot->dropped = ring->dropped;
 	r->slots.at[r->slots.n++] = slot;
 	return GPC_OK;
+}
+
+struct gpc_slot *gpc_reader_slot(struct gpc_reader *r, size_t i)
+{
+	return r->slots.at[i];
 }
 
 int gpc_reader_fd(const struct gpc_reader *r)
 {
 	return r->epoll;
+}
+
+/* Another event that writes into the same ring tells of it from now on. */
+static void watch_another(struct gpc_reader *r, int ended)
+{
+	for (size_t i = 0; i < r->slots.n; i++) {
+		struct gpc_slot *s = r->slots.at[i];
+		int fd = ended;
+
+		if (s->watched != ended)
+			continue;
+		epoll_ctl(r->epoll, EPOLL_CTL_DEL, ended, NULL);
+		s->watched = -1;
+		do
+			fd = gpc_slot_next_fd(s, fd);
+		while (fd >= 0 && !watch(r, s, fd));
+	}
+}
+
+void gpc_reader_woken(struct gpc_reader *r)
+{
+	struct epoll_event events[32];
+	int n = epoll_wait(r->epoll, events, 32, 0);
+
+	for (int i = 0; i < n; i++)
+		if (events[i].events & (EPOLLHUP | EPOLLERR))
+			watch_another(r, events[i].data.fd);
 }
 
 /* ---- the heap of slots by next_time ------------------------------------- */
@@ -416,10 +452,14 @@ uint64_t gpc_reader_drain(struct gpc_reader *r, uint64_t until_ns,
 	build_heap(r, &until_ns);
 	while (r->heap.n && r->heap.at[0]->next_time < until_ns) {
 		struct gpc_slot *s = r->heap.at[0];
+		enum gpc_slot_state state;
 
 		visit(r, s, v);
 		n++;
-		if (gpc_slot_next_time(s, &s->next_time) != GPC_SLOT_READY)
+		state = gpc_slot_next_time(s, &s->next_time);
+		if (state == GPC_SLOT_BUSY && s->next_time < until_ns)
+			until_ns = s->next_time;
+		if (state != GPC_SLOT_READY)
 			r->heap.at[0] = r->heap.at[--r->heap.n];
 		sift_down(r, 0);
 	}
@@ -430,12 +470,9 @@ uint64_t gpc_reader_drain(struct gpc_reader *r, uint64_t until_ns,
 
 bool gpc_reader_is_behind(struct gpc_reader *r, uint64_t until_ns)
 {
-	for (size_t i = 0; r->is_pulling && i < r->slots.n; i++) {
-		uint64_t time;
-
-		if (gpc_slot_next_time(r->slots.at[i], &time) == GPC_SLOT_BUSY && time < until_ns)
+	for (size_t i = 0; i < r->slots.n; i++)
+		if (gpc_slot_is_behind(r->slots.at[i], until_ns))
 			return true;
-	}
 	return false;
 }
 
@@ -474,7 +511,7 @@ static bool let_go(struct gpc_reader *r, const struct gpc_cpus *now)
 		if (!is_over || gpc_slot_next_time(s, &time) != GPC_SLOT_EMPTY)
 			r->slots.at[kept++] = s;
 		else
-			gpc_slot_free(s);
+			drop_slot(r, s);
 	}
 	r->slots.n = kept;
 	return kept != before;
@@ -488,21 +525,36 @@ static bool has_slot(const struct gpc_reader *r, uint32_t stream, uint32_t cpu)
 	return false;
 }
 
+/* False: to be tried again. */
+static bool take_up_cpu(struct gpc_reader *r, uint32_t stream, uint32_t cpu)
+{
+	struct gpc_err err = {0};
+	gpc_status st = open_cpu(r, stream, cpu, &err);
+
+	if (st == GPC_OK) {
+		gpc_info(r->log, "source", "CPU %u is on line: sampled too", cpu);
+		return true;
+	}
+	if (st == GPC_E_GONE) /* none of its processes lives */
+		return true;
+	if (err.sys == ENODEV || r->is_incomplete)
+		gpc_debug(r->log, "source", "CPU %u came: %s", cpu, err.text);
+	else
+		gpc_warn(r->log, "source", "CPU %u came, and is not sampled for the time being: %s",
+			 cpu, err.text);
+	return false;
+}
+
 static void take_up(struct gpc_reader *r, const struct gpc_cpus *now)
 {
-	for (uint32_t stream = 0; stream < r->streams.n; stream++) {
-		for (size_t i = 0; r->streams.at[stream].is_open && i < now->list.n; i++) {
-			struct gpc_err err;
-			uint32_t cpu = now->list.at[i];
+	bool is_complete = true;
 
-			if (has_slot(r, stream, cpu))
-				continue;
-			if (open_cpu(r, stream, cpu, &err) < 0)
-				gpc_debug(r->log, "source", "CPU %u came: %s", cpu, err.text);
-			else
-				gpc_info(r->log, "source", "CPU %u is on line: sampled too", cpu);
-		}
-	}
+	for (uint32_t stream = 0; stream < r->streams.n; stream++)
+		for (size_t i = 0; r->streams.at[stream].is_open && i < now->list.n; i++)
+			if (!has_slot(r, stream, now->list.at[i]) &&
+			    !take_up_cpu(r, stream, now->list.at[i]))
+				is_complete = false;
+	r->is_incomplete = !is_complete;
 }
 
 void gpc_reader_follow_cpus(struct gpc_reader *r)
@@ -514,7 +566,7 @@ void gpc_reader_follow_cpus(struct gpc_reader *r)
 		return;
 	is_same = now.list.n == r->cpus.list.n &&
 		  memcmp(now.list.at, r->cpus.list.at, now.list.n * sizeof *now.list.at) == 0;
-	if (let_go(r, &now) || !is_same)
+	if (let_go(r, &now) || !is_same || r->is_incomplete)
 		take_up(r, &now);
 	gpc_cpus_deinit(&r->cpus);
 	r->cpus = now;
@@ -524,6 +576,7 @@ void gpc_reader_stats(const struct gpc_reader *r, uint32_t stream, struct gpc_re
 {
 	memset(ret, 0, sizeof *ret);
 	ret->cpus = (uint32_t)r->cpus.list.n;
+	ret->dropped = stream < r->streams.n ? r->streams.at[stream].dropped : 0;
 	for (size_t i = 0; i < r->slots.n; i++) {
 		if (r->slots.at[i]->stream != stream)
 			continue;

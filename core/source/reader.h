@@ -44,14 +44,17 @@ void gpc_reader_close(struct gpc_reader *r, uint32_t stream);
 
 /* Polls readable when a ring has reached its wake-up mark. */
 int gpc_reader_fd(const struct gpc_reader *r);
+/* To be called when it did: an event whose thread has ended would be readable for
+ * ever. */
+void gpc_reader_woken(struct gpc_reader *r);
 
 /* Visits all records older than until_ns, in order; what a CPU published late
  * comes with the next call. Returns the number of records. */
 uint64_t gpc_reader_drain(struct gpc_reader *r, uint64_t until_ns,
 			  const struct gpc_reader_visitor *v);
 
-/* Opens rings on CPUs that came, lets go of those that went. Cheap; to be called
- * no more often than once a second. */
+/* Opens rings on CPUs that came, lets go of those that went; what could not be
+ * opened is tried again. Cheap; to be called no more often than once a second. */
 void gpc_reader_follow_cpus(struct gpc_reader *r);
 
 /* ---- pull: reader threads on all sampling streams --------------------------- */
@@ -72,7 +75,7 @@ struct gpc_reader_stats {
 	uint32_t rings, cpus;
 	uint64_t ring_bytes;    /* locked memory */
 	uint64_t reader_cpu_ns; /* of its reader threads that live */
-	uint64_t dropped;       /* records that readers could not queue */
+	uint64_t dropped;       /* records that readers could not queue, ever */
 	bool no_kernel;         /* of the stream: the kernel's part could not be had */
 };
 void gpc_reader_stats(const struct gpc_reader *r, uint32_t stream, struct gpc_reader_stats *ret);

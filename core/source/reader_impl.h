@@ -10,10 +10,13 @@ struct gpc_reader_ring {
 	size_t bytes;
 	struct gpc_perf_format format;
 	uint32_t stream, cpu; /* what visitors are told */
+	uint64_t dropped;     /* what its queue could not take so far */
 };
 
 /* Adds a ring to those that are drained; its mapping is taken. */
 gpc_status gpc_reader_adopt(struct gpc_reader *r, const struct gpc_reader_ring *ring,
 			    struct gpc_err *err);
+/* Of the rings, in the order in which they came. */
+struct gpc_slot *gpc_reader_slot(struct gpc_reader *r, size_t i);
 
 #endif

@@ -51,11 +51,14 @@ static struct gpc_stream *stream_of(struct gpc_sampler *s, uint32_t ring)
 static void count_lost(struct gpc_sampler *s, struct gpc_stream *st,
 		       const struct gpc_perf_record *r)
 {
+	/* Where the processes are given, the samples' rings carry their side-band too. */
+	bool is_sideband = !st || s->config.n_pids;
+
 	if (st)
 		st->lost += r->lost;
 	gpc_warn(s->log, "source", "perf lost %llu %s: the machine is faster than we read",
 		 (unsigned long long)r->lost, st ? "samples" : "process events");
-	if (r->type == PERF_RECORD_LOST)
+	if (r->type == PERF_RECORD_LOST && is_sideband)
 		gpc_table_distrust(s->table);
 }
 
@@ -123,7 +126,7 @@ static void drain(struct gpc_sampler *s, uint64_t until_ns)
 }
 
 /* True when there was news of processes. */
-static bool tick(struct gpc_sampler *s, bool *is_waiting)
+static bool tick(struct gpc_sampler *s, bool is_woken, bool *is_waiting)
 {
 	uint64_t now = gpc_now_ns();
 	uint64_t until = now - SLACK_NS;
@@ -131,6 +134,8 @@ static bool tick(struct gpc_sampler *s, bool *is_waiting)
 	autolock(&s->lock);
 
 	events = s->events;
+	if (is_woken)
+		gpc_reader_woken(s->reader);
 	gpc_sampler_check_pull(s);
 	drain(s, until < s->limit_ns ? until : s->limit_ns);
 	if (now >= s->cpus_due_ns) {
@@ -156,7 +161,7 @@ static void *run(void *arg)
 
 		if (n < 0 && errno != EINTR)
 			break;
-		has_news = tick(s, &is_waiting);
+		has_news = tick(s, !is_busy && n > 0, &is_waiting);
 		/* What woke us may be younger than the slack: look once more. Samples that
 		 * wait for tables are looked at as soon as these may be there. */
 		is_busy = is_waiting || (is_busy ? has_news : n > 0);
@@ -392,6 +397,18 @@ void gpc_sampler_begin(struct gpc_sampler *s, uint64_t end_ns)
 	s->limit_ns = end_ns;
 }
 
+uint64_t gpc_sampler_end_now(struct gpc_sampler *s)
+{
+	uint64_t now;
+	autolock(&s->lock);
+
+	/* Under the lock: whoever drains up to a later time sees the limit. */
+	now = gpc_now_ns();
+	if (now < s->limit_ns)
+		s->limit_ns = now;
+	return s->limit_ns;
+}
+
 /* Batched ones read every 100 ms; who hangs is given up within a second. */
 static void wait_for_readers(struct gpc_sampler *s, uint64_t end_ns)
 {
@@ -498,11 +515,16 @@ static bool find_used_images(struct gpc_sampler *s, struct gpc_u64map *used)
 void gpc_sampler_trim(struct gpc_sampler *s, uint64_t end_ns)
 {
 	struct gpc_u64map used = {0};
-	autolock(&s->lock);
+	bool is_known;
 
+	pthread_mutex_lock(&s->lock);
 	gpc_table_trim(s->table, s->window - 1, end_ns);
 	gpc_threads_trim(&s->threads, s->window);
-	if (find_used_images(s, &used))
+	is_known = find_used_images(s, &used);
+	pthread_mutex_unlock(&s->lock);
+	/* Not locked: it waits for who reads an image's file, and that may be on a server
+	 * that is no more. What is mapped from here on is used in this window. */
+	if (is_known)
 		gpc_images_trim(s->images, keep_image, &used);
 	gpc_sampler_trim_jits(s);
 	gpc_unwind_tables_trim(s->native.tables);

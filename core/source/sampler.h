@@ -74,7 +74,11 @@ void gpc_sampler_stats(struct gpc_sampler *s, uint32_t stream, struct gpc_stream
 
 /* The first window begins, and ends at end_ns. */
 void gpc_sampler_begin(struct gpc_sampler *s, uint64_t end_ns);
-/* Ends the running window: waits until end_ns has passed, drains the rings up to
+/* The running window ends now, if not yet: samples from now on wait in the rings.
+ * Returns its end, for gpc_sampler_cut. */
+uint64_t gpc_sampler_end_now(struct gpc_sampler *s);
+/* Ends the running window: waits until end_ns has passed (its announced end, or what
+ * gpc_sampler_end_now returned), drains the rings up to
  * it and puts the tables of all streams aside for gpc_sampler_take; later
  * samples count for the next window, which ends at next_end_ns. names: what
  * readers make numbers of from then on. */

@@ -26,7 +26,7 @@ struct gpc_slot *gpc_slot_new(uint32_t cpu, uint32_t stream)
 		return NULL;
 	s->cpu = cpu;
 	s->stream = stream;
-	s->fd = -1;
+	s->fd = s->watched = -1;
 	gpc_mutex_init_inherit(&s->lock);
 	return s;
 }
@@ -44,6 +44,15 @@ void gpc_slot_free(struct gpc_slot *s)
 	vec_deinit(&s->queue);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
+}
+
+int gpc_slot_next_fd(const struct gpc_slot *s, int fd)
+{
+	size_t next = 0;
+
+	while (fd != s->fd && next < s->others.n && s->others.at[next++] != fd)
+		;
+	return next < s->others.n ? s->others.at[next] : -1;
 }
 
 /* ---- the source's thread ------------------------------------------------------ */
@@ -73,6 +82,19 @@ enum gpc_slot_state gpc_slot_next_time(struct gpc_slot *s, uint64_t *ret)
 	if (!gpc_ring_next_time(&s->ring, ret))
 		return GPC_SLOT_EMPTY;
 	return s->thread ? GPC_SLOT_BUSY : GPC_SLOT_READY;
+}
+
+bool gpc_slot_is_behind(struct gpc_slot *s, uint64_t until_ns)
+{
+	uint64_t time;
+	autolock(&s->lock);
+
+	if (s->in_flight_ns)
+		return s->in_flight_ns < until_ns;
+	if (!s->thread)
+		return false;
+	gpc_ring_refresh(&s->ring);
+	return gpc_ring_next_time(&s->ring, &time) && time < until_ns;
 }
 
 static const void *take_entry(struct gpc_slot *s, void *scratch, size_t *size,

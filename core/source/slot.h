@@ -33,6 +33,7 @@ struct gpc_slot {
 	uint32_t cpu, stream;
 	int fd;              /* the event that owns the ring */
 	vec(int) others;     /* further events that write into it */
+	int watched;         /* of these, the one that the source's poll looks at; -1: none */
 	uint64_t enabled_ns; /* how long it has counted, when last looked at */
 	uint64_t next_time;  /* for the heap of slots */
 
@@ -48,11 +49,18 @@ struct gpc_slot {
 struct gpc_slot *gpc_slot_new(uint32_t cpu, uint32_t stream); /* NULL: no memory */
 void gpc_slot_free(struct gpc_slot *s);                       /* NULL is fine */
 
+/* The event after fd, when poll says of that one POLLHUP for ever because its thread
+ * has ended, while others still write into the ring. -1: it was the last. */
+int gpc_slot_next_fd(const struct gpc_slot *s, int fd);
+
 /* ---- the source's thread --------------------------------------------------- */
 
 enum gpc_slot_state { GPC_SLOT_EMPTY, GPC_SLOT_READY, GPC_SLOT_BUSY };
 /* Time of the next record. BUSY: a reader works on one of that time, or is to. */
 enum gpc_slot_state gpc_slot_next_time(struct gpc_slot *s, uint64_t *ret);
+/* Has a reader a record older than until_ns still to read, or in work? Whatever is
+ * queued before it. */
+bool gpc_slot_is_behind(struct gpc_slot *s, uint64_t until_ns);
 /* Takes it: in the ring, or in scratch (GPC_RECORD_MAX bytes, 8-aligned).
  * pulled->n is 0 when no reader added anything. NULL: nothing there. */
 const void *gpc_slot_take(struct gpc_slot *s, void *scratch, size_t *size,

@@ -271,7 +271,7 @@ gpc_status gpc_unwind_tables_new(struct gpc_images *images, size_t max_bytes, st
 	t->images = images;
 	t->max_bytes = max_bytes;
 	t->log = log;
-	pthread_mutex_init(&t->lock, NULL);
+	gpc_mutex_init_inherit(&t->lock); /* readers take it */
 	gpc_cond_init(&t->work);
 	if (gpc_thread_start(&t->thread, "gpc-unwind", run, t, err) < 0) {
 		gpc_unwind_tables_free(t);

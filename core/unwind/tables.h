@@ -43,8 +43,8 @@ bool gpc_unwind_tables_renew(struct gpc_unwind_tables *t, uint32_t number, uint6
  * makes sense. */
 uint64_t gpc_unwind_tables_turn(struct gpc_unwind_tables *t);
 
-/* After gpc_images_trim: forgets images that are no more. Those whose file could
- * not be had get another chance. */
+/* After gpc_images_trim, from the same thread: forgets images that are no more. Those
+ * whose file could not be had get another chance. */
 void gpc_unwind_tables_trim(struct gpc_unwind_tables *t);
 
 struct gpc_unwind_tables_stats {

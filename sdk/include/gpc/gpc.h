@@ -8,7 +8,10 @@
  *   - It prints nothing, never exits, installs no signal handler, changes no
  *     signal disposition, working directory, umask, locale or environment.
  *     Its threads (from gpc_core_start on; none before) block all signals.
- *   - It raises the soft RLIMIT_NOFILE to the hard one when it opens perf events.
+ *   - It needs up to a thousand file descriptors: two or three for each CPU, 768 for
+ *     files of processes; and with --pids one more for each thread on each CPU. It
+ *     leaves RLIMIT_NOFILE alone: raise the soft limit before gpc_core_start if it is
+ *     lower.
  *   - Children that plugins start are reaped by pidfd; do not wait for -1.
  *   - Plugins are loaded with dlopen(RTLD_LOCAL) and stay loaded.
  *   - After fork() the child must not use a core.

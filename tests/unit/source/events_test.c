@@ -330,6 +330,12 @@ static void test_probe(void **state)
 	assert_int_equal(st, GPC_OK);
 	assert_true(gpc_perf_probe(&wrong, &err) < 0);
 	assert_non_null(strstr(err.text, "wrong"));
+	/* These count what happens: in a busy loop nothing does. */
+	for (uint64_t config = PERF_COUNT_SW_PAGE_FAULTS; config <= PERF_COUNT_SW_PAGE_FAULTS_MAJ;
+	     config++) {
+		clock.config = config;
+		assert_int_equal(gpc_perf_probe(&clock, &err), GPC_OK);
+	}
 }
 
 static void test_explain_is_a_sentence(void **state)

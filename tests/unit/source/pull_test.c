@@ -248,6 +248,22 @@ static void test_steps_alternate(void **state)
 	assert_int_equal(stats(w).joined, 1);
 }
 
+/* The target makes an address of its stack look like the number of a name. */
+static void test_an_address_is_no_name(void **state)
+{
+	struct world *w = *state;
+
+	add(w, false, true);
+	assert_int_equal(gpc_pulls_claim(w->pulls, w, 7, 0x1000, 0x1100), GPC_OK);
+	w->memory[3] = FRAME(5) + 1;
+	memcpy(w->copy, w->memory, sizeof w->copy);
+	make_sample(w, gpc_now_ns(), PID, 0x1004, 0);
+	assert_true(pull_made(w));
+	assert_int_equal(w->ret.n, 2);
+	assert_int_equal(w->ret.frames[0], FRAME(0x1004));
+	assert_int_equal(w->ret.frames[1], 0);
+}
+
 static gpc_status begin(void *self, void *tctx, const struct gpc_pull_sample *s,
 			struct gpc_step_state *state)
 {
@@ -558,6 +574,7 @@ int main(void)
 		world_test(test_share),
 		world_test(test_thread_numbers_inside),
 		world_test(test_steps_alternate),
+		world_test(test_an_address_is_no_name),
 		world_test(test_goes_on_where_the_collector_knows),
 		world_test(test_finish),
 		world_test(test_steps_that_do_not_go_up),

@@ -171,6 +171,58 @@ static void test_batched(void **state)
 	assert_int_equal(w->pulls, 1);
 }
 
+static void *let_go_later(void *arg)
+{
+	usleep(2000000);
+	let_go(arg);
+	return NULL;
+}
+
+/* Whoever starts a reader holds the lock under which one that hangs is given up. */
+static void test_starting_waits_for_no_process(void **state)
+{
+	struct world *w = *state;
+	uint64_t begin = gpc_now_ns();
+	pthread_t helper;
+
+	fake_sample(&w->fake, 1, HANGS, 1);
+	assert_int_equal(pthread_create(&helper, NULL, let_go_later, w), 0);
+	start(w, GPC_PRIORITY_BATCHED);
+	assert_true(gpc_now_ns() - begin < GPC_SECOND_NS);
+	wait_for(&w->pulls, 1); /* its first batch has it */
+	pthread_join(helper, NULL);
+	assert_int_equal(next(w), 1);
+	assert_int_equal(w->out.n, 1);
+}
+
+/* An event whose end poll has been told of, for ever. */
+static int ended_event(void)
+{
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	close(ends[1]);
+	return ends[0];
+}
+
+/* The ring is that of the first thread's event; others write into it when that thread
+ * has ended. */
+static void test_the_thread_of_the_ring_ends(void **state)
+{
+	struct world *w = *state;
+	int alive = w->slot->fd;
+
+	w->slot->fd = ended_event();
+	assert_true(vec_push(&w->slot->others, ended_event()));
+	assert_true(vec_push(&w->slot->others, alive));
+	start(w, GPC_PRIORITY_NORMAL);
+	usleep(50000);
+	for (uint64_t t = 1; t <= 3; t++) {
+		fake_sample(&w->fake, t, 1, 1);
+		assert_int_equal(next(w), t);
+	}
+}
+
 static void test_priority_is_told(void **state)
 {
 	struct world *w = *state;
@@ -274,6 +326,8 @@ int main(void)
 		world_test(test_hands_on_in_order),
 		world_test(test_only_samples_are_pulled),
 		world_test(test_batched),
+		world_test(test_starting_waits_for_no_process),
+		world_test(test_the_thread_of_the_ring_ends),
 		world_test(test_priority_is_told),
 		world_test(test_one_that_hangs_is_replaced),
 		world_test(test_too_late_for_what_was_there),

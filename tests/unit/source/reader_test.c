@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "record.h"
 #include "source/reader_impl.h"
+#include "source/slot.h"
 
 #define RINGS 9
 #define BYTES 65536
@@ -184,6 +185,45 @@ static void test_late_record_comes_with_the_next_drain(void **state)
 	assert_int_equal(b->seen[2].time, 120);
 }
 
+/* Only whether there is one matters to a slot. */
+#define SOME_READER ((struct gpc_reader_thread *)8)
+
+/* A reader works on a record while older ones of it wait in the queue: what is younger
+ * on other CPUs waits too, and who asks is told. */
+static void test_a_record_in_flight_holds_back_younger_ones(void **state)
+{
+	uint64_t *lifted = calloc(1, GPC_RECORD_MAX);
+	struct bench *b = *state;
+	struct gpc_slot *slot;
+	size_t n;
+
+	assert_non_null(lifted);
+	add_ring(b, 0);
+	add_ring(b, 0);
+	slot = gpc_reader_slot(b->reader, 0);
+	slot->thread = SOME_READER;
+	produce(b, 0, 10);
+	produce(b, 0, 20);
+	produce(b, 1, 30);
+	n = gpc_slot_lift(slot, lifted);
+	gpc_slot_put(slot, lifted, n, NULL);
+	/* In the ring, not lifted yet. */
+	assert_true(gpc_reader_is_behind(b->reader, 25));
+	n = gpc_slot_lift(slot, lifted);
+	assert_true(gpc_reader_is_behind(b->reader, 25));
+	assert_false(gpc_reader_is_behind(b->reader, 20));
+	assert_int_equal(drain(b, 40), 1);
+	assert_int_equal(b->seen[0].time, 10);
+	assert_int_equal(drain(b, 40), 0);
+	gpc_slot_put(slot, lifted, n, NULL);
+	assert_false(gpc_reader_is_behind(b->reader, 40));
+	assert_int_equal(drain(b, 40), 2);
+	assert_int_equal(b->seen[1].time, 20);
+	assert_int_equal(b->seen[2].time, 30);
+	slot->thread = NULL;
+	free(lifted);
+}
+
 /* Each record once, the order of its ring kept, and times that never go back
  * within a drain: whatever the times, whenever it is drained. */
 static void check_all_seen(struct bench *b)
@@ -305,6 +345,7 @@ int main(void)
 		bench_test(test_two_rings_are_one_stream),
 		bench_test(test_equal_times_in_every_ring),
 		bench_test(test_late_record_comes_with_the_next_drain),
+		bench_test(test_a_record_in_flight_holds_back_younger_ones),
 		cmocka_unit_test(test_random_rings),
 		bench_test(test_our_own_samples),
 	};
