@@ -94,7 +94,7 @@ static bool is_mapped_file(const struct gpc_target *t, const struct gpc_map *m, 
 	return answer == SAME || (answer == NOT_KNOWN && st->st_ino == m->inode);
 }
 
-int gpc_module_open_map(const struct gpc_target *t, const struct gpc_map *m)
+static int open_map(const struct gpc_target *t, const struct gpc_map *m)
 {
 	autoclose int fd = -1;
 	char path[80];
@@ -125,6 +125,11 @@ static bool bias_of(int fd, const struct gpc_map *m, uint64_t *ret)
 	return is_known;
 }
 
+int gpc_module_open_map(const struct gpc_target *t, const struct gpc_map *m)
+{
+	return open_map(t, m);
+}
+
 gpc_status gpc_module_open(const struct gpc_target *t, const char *glob,
 			   struct gpc_module_file *ret, struct gpc_err *err)
 {
@@ -135,7 +140,7 @@ gpc_status gpc_module_open(const struct gpc_target *t, const char *glob,
 
 		if (!is_wanted(t, m, glob))
 			continue;
-		fd = gpc_module_open_map(t, m);
+		fd = open_map(t, m);
 		if (fd < 0 || !bias_of(fd, m, &bias))
 			continue;
 		*ret = (struct gpc_module_file){.fd = take_fd(&fd), .bias = bias, .path = m->path};
