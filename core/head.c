@@ -265,15 +265,14 @@ static json_t *unwinding_json(struct gpc_core *core)
 static json_t *our_part(struct gpc_core *core, const struct gpc_window *win,
 			const struct gpc_reports *reports)
 {
-	return json_pack("{s:s, s:s*, s:i, s:f, s:o, s:b, s:o, s:i, s:I, s:o, s:o*, s:o*}",
-			 "version", GPC_VERSION, "profile_api_version",
-			 core->opts.profile_api_version /* metadata may be off */, "window",
-			 (int)win->seq, "seconds", (double)(win->end_ns - win->begin_ns) / 1e9,
-			 "sources", sources_json(core), "kernel_names", !core->kernel_hidden,
-			 "reports", reports_json(reports), "reports_dropped", (int)reports->dropped,
-			 "names_refused", (json_int_t)gpc_names_refused(core->names),
-			 "plugins_not_running", troubles_json(core), "readers", readers_json(core),
-			 "unwinding", unwinding_json(core));
+	return json_pack("{s:s, s:i, s:f, s:o, s:b, s:o, s:i, s:I, s:o, s:o*, s:o*}", "version",
+			 GPC_VERSION, "window", (int)win->seq, "seconds",
+			 (double)(win->end_ns - win->begin_ns) / 1e9, "sources", sources_json(core),
+			 "kernel_names", !core->kernel_hidden, "reports", reports_json(reports),
+			 "reports_dropped", (int)reports->dropped, "names_refused",
+			 (json_int_t)gpc_names_refused(core->names), "plugins_not_running",
+			 troubles_json(core), "readers", readers_json(core), "unwinding",
+			 unwinding_json(core));
 }
 
 /* Without metadata collection only the host's name is told. */
@@ -312,8 +311,13 @@ gpc_status gpc_core_head(struct gpc_core *core, const struct gpc_window *win,
 				      .profiling_mode = "cpu",
 				      .sampling = sampling,
 				      .gprofiler_core = ours};
-	gpc_status st = gpc_header_build(&in, ret, err);
+	gpc_status st;
 
+	/* Readers need it, and metadata may be off. */
+	if (core->opts.profile_api_version)
+		json_object_set_new(ours, "profile_api_version",
+				    json_string(core->opts.profile_api_version));
+	st = gpc_header_build(&in, ret, err);
 	json_decref(ours);
 	json_decref(metadata);
 	return st;

@@ -94,7 +94,7 @@ static bool is_mapped_file(const struct gpc_target *t, const struct gpc_map *m, 
 	return answer == SAME || (answer == NOT_KNOWN && st->st_ino == m->inode);
 }
 
-int gpc_module_open_map(const struct gpc_target *t, const struct gpc_map *m)
+static int open_map(const struct gpc_target *t, const struct gpc_map *m)
 {
 	autoclose int fd = -1;
 	char path[80];
@@ -125,10 +125,15 @@ static bool bias_of(int fd, const struct gpc_map *m, uint64_t *ret)
 	return is_known;
 }
 
+int gpc_module_open_map(const struct gpc_target *t, const struct gpc_map *m)
+{
+	return open_map(t, m);
+}
+
 static bool open_module(const struct gpc_target *t, const struct gpc_map *m,
 			struct gpc_module_file *ret)
 {
-	autoclose int fd = gpc_module_open_map(t, m);
+	autoclose int fd = open_map(t, m);
 	uint64_t bias;
 
 	if (fd < 0 || !bias_of(fd, m, &bias))

@@ -253,17 +253,17 @@ static void junk_without_measure(void **state)
 	autoclose int fd = memfd_create("junk", MFD_CLOEXEC);
 	struct gpc_jit_symbol s;
 	struct gpc_jitdump *d;
-	struct file f;
+	struct jitfile f;
 
 	(void)state;
-	begin(&f);
-	put_load(&f, 0x1000, 0x40, 1, "first");
+	jit_begin(&f);
+	jit_put_load(&f, 0x1000, 0x40, 1, "first");
 	assert_int_equal(pwrite(fd, f.bytes, f.n, 0), f.n);
 	for (off_t i = 0; i < n; i++)
 		assert_int_equal(pwrite(fd, junk, sizeof junk, (off_t)f.n + i * size), sizeof junk);
 	before = (off_t)f.n;
 	f.n = 0;
-	put_load(&f, 0x2000, 0x40, 2, "last");
+	jit_put_load(&f, 0x2000, 0x40, 2, "last");
 	assert_int_equal(pwrite(fd, f.bytes, f.n, before + n * size), f.n);
 	assert_int_equal(gpc_jitdump_load(fd, 1 << 20, &d, NULL), GPC_OK);
 	assert_true(gpc_jitdump_find(d, 0x1000, &s));
