@@ -23,6 +23,8 @@ struct question {
 	int32_t pid;
 	struct gpc_instance *asker; /* attach for this one, without match and claim */
 	uint64_t child, parent;     /* ids: it was forked just now; 0: another question */
+	uint32_t exec_count;        /* of the child then: an image that nobody knows leaves its
+				     * id to the next one */
 };
 
 /* What is known of a process that was looked at. */
@@ -92,7 +94,7 @@ static void forget_pid(struct gpc_discovery *d, int32_t pid, uint64_t keep)
 /* Locked. A child of a process that is attached to. */
 static void forked(struct gpc_discovery *d, const struct gpc_process *p, int32_t ppid)
 {
-	struct question q = {.pid = p->pid, .child = p->id};
+	struct question q = {.pid = p->pid, .child = p->id, .exec_count = p->exec_count};
 
 	/* --min-duration: they have to grow old first. */
 	if (!d->forks || d->setup.min_age_ns)
@@ -347,7 +349,7 @@ static void follow(struct gpc_discovery *d, const struct question *q,
 {
 	uint64_t attached = attached_of(d, q->parent) & d->forks & ~attached_of(d, id->id);
 
-	if (id->id != q->child || !attached)
+	if (id->id != q->child || id->exec_count != q->exec_count || !attached)
 		return;
 	remember(d, id, attached);
 	for (unsigned k = 0; k < d->setup.n_instances; k++)

@@ -100,6 +100,15 @@ def test_pool_workers_inherit(core, share, tmp_path):
     assert not core.troubles(*pids)
 
 
+def test_children_that_become_other_programs(core, tmp_path):
+    """What is known of the parent does not hold for them."""
+    w = run(tmp_path, "spawns.py", 8, 0.3)
+    pids = set(w.reports[0]["pids"])
+    rows = of_function([r for r in core.end() if r[0] in pids], "briefly")
+    assert total(rows) >= 0.5 * HZ * 0.3 * 8
+    assert len({r[0] for r in rows}) >= 7
+
+
 def test_threads_by_the_thousand(core, tmp_path):
     """None of the others' samples are lost, and the agent's CPU stays bounded."""
     before = core_cpu(core)
