@@ -12,7 +12,10 @@
 
 #define LATER_NS  (10 * GPC_MS_NS) /* between looks whether a file was opened */
 #define TRIES_MAX 300
-#define AGAIN_NS  GPC_SECOND_NS /* after that a file that was not there is tried again */
+/* Where more code runs than there is room for, tables that push each other out take one
+ * part in so many of a CPU, and stacks do without in between. */
+#define REBUILD_PART 20
+#define AGAIN_NS     GPC_SECOND_NS /* after that a file that was not there is tried again */
 
 /* ---- locked -------------------------------------------------------------------- */
 
@@ -104,6 +107,7 @@ static void keep_budget(struct gpc_unwind_tables *t, const struct gpc_unwind_ent
 		if (!e)
 			return;
 		gpc_unwind_drop_table(t, e);
+		e->was_evicted = true;
 		t->stats.evicted++;
 	}
 }
@@ -238,7 +242,11 @@ static void make(struct gpc_unwind_tables *t, uint32_t image)
 	e->is_renewing = false;
 	e->due_ns = gpc_now_ns() + AGAIN_NS;
 	if (st == GPC_OK) {
-		gpc_unwind_enter(t, e, table, gpc_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin);
+		uint64_t ns = gpc_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
+
+		if (e->was_evicted)
+			t->rests_until_ns = gpc_now_ns() + REBUILD_PART * ns;
+		gpc_unwind_enter(t, e, table, ns);
 		return;
 	}
 	e->state = st == GPC_E_GONE ? GPC_TABLE_NO_FILE : GPC_TABLE_NONE;
@@ -321,7 +329,7 @@ enum gpc_code_state gpc_unwind_tables_get(struct gpc_unwind_tables *t, uint32_t 
 		e = gpc_unwind_add(t, image);
 	if (!e)
 		return GPC_CODE_PLAIN;
-	if (e->state == GPC_TABLE_ABSENT)
+	if (e->state == GPC_TABLE_ABSENT && !(e->was_evicted && gpc_now_ns() < t->rests_until_ns))
 		want(t, e);
 	if (e->state == GPC_TABLE_NO_FILE)
 		try_again(t, e);

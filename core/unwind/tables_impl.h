@@ -33,6 +33,7 @@ struct gpc_unwind_entry {
 	struct gpc_unwind_jit *jit;
 	bool is_renewing;         /* as GPC_TABLE_WANTED, while there is a table to go on with */
 	uint64_t due_ns, read_ns; /* as the jit's; due_ns also of a file that was not there */
+	bool was_evicted;         /* there was a table once */
 	bool is_removed;          /* the thread is at it, and will free it */
 	vec(struct gpc_unwind_table *) retired; /* somebody may still look at them */
 };
@@ -52,6 +53,7 @@ struct gpc_unwind_tables {
 	size_t head;
 	vec(uint32_t) later; /* their files are not open yet */
 	uint64_t turn, changes;
+	uint64_t rests_until_ns; /* until then no table is built that was there before */
 	uint32_t last_jit;
 	struct gpc_unwind_tables_stats stats;
 };

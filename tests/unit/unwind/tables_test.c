@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "unwind/tables.h"
 
 struct world {
@@ -140,6 +141,37 @@ static void vdso(void **state)
 	end(&w);
 }
 
+/* Room for one, and two are asked for in turn. */
+static void tables_that_push_each_other_out(void **state)
+{
+	const struct gpc_unwind_table *table;
+	struct gpc_unwind_tables_stats first, then;
+	uint64_t begin_ns, ns;
+	struct world w;
+	uint32_t images[2];
+	(void)state;
+
+	begin(&w, 1);
+	images[0] = add(&w, "/proc/self/exe");
+	images[1] = add(&w, c_library());
+	offer(&w, images[0], "/proc/self/exe");
+	offer(&w, images[1], c_library());
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(get(&w, images[i], &table), GPC_CODE_KNOWN);
+		gpc_unwind_tables_put(w.tables, images[i]);
+	}
+	gpc_unwind_tables_stats(w.tables, &first);
+	begin_ns = gpc_now_ns();
+	for (int i = 0; gpc_now_ns() - begin_ns < 500 * GPC_MS_NS; i++)
+		if (get(&w, images[i % 2], &table) == GPC_CODE_KNOWN)
+			gpc_unwind_tables_put(w.tables, images[i % 2]);
+	ns = gpc_now_ns() - begin_ns;
+	gpc_unwind_tables_stats(w.tables, &then);
+	assert_true(then.built > first.built);
+	assert_true((then.build_ns - first.build_ns) * 10 < ns);
+	end(&w);
+}
+
 /* Room for one: the other goes, but never one that is in use. */
 static void budget(void **state)
 {
@@ -235,6 +267,7 @@ int main(void)
 		cmocka_unit_test(built_when_the_file_is_there),
 		cmocka_unit_test(no_file_no_table),
 		cmocka_unit_test(vdso),
+		cmocka_unit_test(tables_that_push_each_other_out),
 		cmocka_unit_test(budget),
 		cmocka_unit_test(forgotten_images),
 		cmocka_unit_test(several_threads),
