@@ -198,6 +198,7 @@ void gpc_table_exec(struct gpc_table *t, int32_t pid, const char *comm)
 		gpc_cleanup_close(&p->jitdump_fd);
 		p->jitdump_fd = -1;
 		p->unwind_jit = 0;
+		p->jitdump_ns = 0;
 	} else {
 		p = generations(old) < GENERATIONS ? enter(t, pid) : old;
 		if (!p)

@@ -30,6 +30,7 @@ struct gpc_process {
 	struct gpc_process *older; /* an earlier image of the same pid */
 	int perf_map_fd;           /* -1: none; see gpc_table_needs */
 	int jitdump_fd;            /* the same */
+	uint64_t jitdump_ns;       /* when it was asked for; 0: it was not */
 	uint32_t unwind_jit;       /* the source's: its number for that file */
 	char comm[16];             /* at exec; else of the main thread when first seen */
 	bool is_sampled;           /* used CPU since we know it */

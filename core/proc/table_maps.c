@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/io.h"
 #include "proc/maps.h"
 #include "proc/stat.h"
@@ -41,8 +42,10 @@ static void map_area(struct gpc_table *t, struct gpc_process *p, const struct gp
 		return;
 	if (area.image && t->needs.file && gpc_images_ask(t->images, area.image))
 		t->needs.file(t->needs.ctx, area.image, p, &area);
-	if (area.image && t->needs.jitdump && p->jitdump_fd < 0 && gpc_jitdump_is(m->path))
+	if (area.image && t->needs.jitdump && p->jitdump_fd < 0 && gpc_jitdump_is(m->path)) {
+		p->jitdump_ns = gpc_now_ns();
 		t->needs.jitdump(t->needs.ctx, p, &area, m->path);
+	}
 }
 
 void gpc_table_mmap(struct gpc_table *t, const struct gpc_table_mmap *m)

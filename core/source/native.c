@@ -52,7 +52,9 @@ static bool is_stale(struct gpc_native_look *l)
 static enum gpc_code_state find_made(struct gpc_native_look *l, uint64_t address,
 				     struct gpc_code *ret)
 {
-	enum gpc_code_state state = l->jit ? hold(l->n, l->jit, &ret->table) : GPC_CODE_PLAIN;
+	enum gpc_code_state state = l->jit          ? hold(l->n, l->jit, &ret->table)
+				    : l->awaits_jit ? GPC_CODE_WAITING
+						    : GPC_CODE_PLAIN;
 
 	if (state != GPC_CODE_KNOWN)
 		return state;
@@ -195,6 +197,7 @@ enum gpc_native_answer gpc_native_unwind(struct gpc_native *n, const struct gpc_
 	struct gpc_native_look l = {.n = n,
 				    .space = q->space,
 				    .jit = q->jit,
+				    .awaits_jit = q->awaits_jit,
 				    .taken_ns = q->taken_ns,
 				    .is_last = q->is_last};
 	struct gpc_unwind_view v = {.arch = gpc_unwind_arch_here(),

@@ -48,6 +48,7 @@ struct gpc_native_look {
 	struct gpc_native *n;
 	const struct gpc_space *space;
 	uint32_t jit; /* 0: none; gpc_unwind_tables_add_jit */
+	bool awaits_jit;
 	uint64_t taken_ns;
 	bool jit_is_checked, jit_is_stale;
 	const struct gpc_area *last; /* neighbours in a stack are often in one file */
@@ -66,6 +67,7 @@ struct gpc_native_question {
 	const struct gpc_perf_sample *sample;
 	const struct gpc_space *space; /* the process's mappings when it was taken */
 	uint32_t jit;                  /* its jitdump file's number for unwinding; 0: none */
+	bool awaits_jit;               /* there is one, which is being opened */
 	uint64_t taken_ns;
 	enum gpc_unwind_mode mode;
 	bool is_last; /* do without the tables that are not there */

@@ -10,6 +10,7 @@
 
 #define LATE_NS    (4 * GPC_SECOND_NS) /* tables do not take longer */
 #define LATE_BYTES (32u << 20)         /* of waiting samples; the rest does without */
+#define JITDUMP_NS GPC_SECOND_NS       /* then it is known that it could not be opened */
 
 /* The process, and its thread when that is wanted. */
 static uint64_t row_key(struct gpc_sampler *s, const struct gpc_process *p, int32_t tid)
@@ -39,6 +40,12 @@ static void count(struct gpc_sampler *s, const struct counted *c,
 	}
 }
 
+/* The file is asked for when its mapping is seen, and opened soon, or never. */
+static bool awaits_jit(const struct gpc_process *p)
+{
+	return p->jitdump_ns && !p->unwind_jit && gpc_now_ns() - p->jitdump_ns < JITDUMP_NS;
+}
+
 static struct gpc_native_question question(const struct gpc_sampler *s, const struct counted *c,
 					   const struct gpc_perf_sample *sample,
 					   const struct gpc_space *space)
@@ -46,6 +53,7 @@ static struct gpc_native_question question(const struct gpc_sampler *s, const st
 	return (struct gpc_native_question){.sample = sample,
 					    .space = space,
 					    .jit = c->p->unwind_jit,
+					    .awaits_jit = awaits_jit(c->p),
 					    .taken_ns = c->taken_ns,
 					    .mode = s->streams.at[c->stream].unwind};
 }

@@ -99,6 +99,7 @@ uint32_t gpc_unwind_tables_add_jit(struct gpc_unwind_tables *t, int fd)
 		return 0;
 	}
 	t->last_jit++;
+	t->changes++; /* samples may wait for it */
 	jit->fd = fd;
 	e->jit = jit;
 	return e->image;

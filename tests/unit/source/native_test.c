@@ -73,6 +73,28 @@ static void complete_by_both(void **state)
 		assert_int_equal(found.frames[i], own.ips[3 + i] - 1);
 }
 
+/* Code that the process made, of which its file will tell. */
+static void code_whose_file_is_being_opened(void **state)
+{
+	struct gpc_space *made = gpc_space_new();
+	struct gpc_area all = {.start = 4096, .end = UINT64_C(1) << 47, .kind = GPC_AREA_ANON};
+	struct gpc_native_question q = {.space = made,
+					.mode = GPC_UNWIND_DWARF,
+					.awaits_jit = true};
+	(void)state;
+
+	descend(DEPTH);
+	assert_true(gpc_space_map(&made, &all));
+	q.space = made;
+	q.sample = &own.sample;
+	assert_int_equal(gpc_native_unwind(&native, &q, &found), GPC_NATIVE_LATER);
+	q.is_last = true;
+	assert_int_equal(gpc_native_unwind(&native, &q, &found), GPC_NATIVE_DONE);
+	q.awaits_jit = q.is_last = false;
+	assert_int_equal(gpc_native_unwind(&native, &q, &found), GPC_NATIVE_DONE);
+	gpc_space_put(made);
+}
+
 /* Never worse than either, whatever each has. */
 static void the_better_of_the_two(void **state)
 {
@@ -133,6 +155,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(complete_by_both),
+		cmocka_unit_test(code_whose_file_is_being_opened),
 		cmocka_unit_test(the_better_of_the_two),
 		cmocka_unit_test(garbage_in_the_chain),
 		cmocka_unit_test(modes_and_samples_without_a_user_part),
