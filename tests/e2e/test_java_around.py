@@ -121,7 +121,7 @@ def test_an_embedded_jvm_is_one_stack_with_its_host(around):
     found = 0
     for r in around.rows["embedded"]:
         names = [f.split("(")[0] for f in r.frames]
-        if "Split.pair" in names:
+        if "Split.pair" in names and r.frames[0] != "[truncated]":
             at = [names.index(n) for n in ("main", "host_round", "call_stub", "Split.pair")
                   if n in names]
             assert len(at) == 4 and at == sorted(at), r
