@@ -10,7 +10,7 @@
 #include "push.h"
 
 #define FILES_NS  (200 * UINT64_C(1000000))
-#define READ_NS   UINT64_C(1000000000) /* for folders, before other work is due */
+#define READ_NS   UINT64_C(50000000) /* for files, before other work is due */
 #define READ_PART 10                   /* of the time, at most */
 #define SHELF_MAX ((size_t)16 << 20)
 #define CODES_MAX ((size_t)48 << 20)
