@@ -299,30 +299,20 @@ static gpc_frame user_frame(uint64_t pc)
 	return pc >> 56 ? 0 : pc;
 }
 
-/* Frame pointers do not tell a root from a caller that cannot be found: where tables are
- * wanted and not there yet, the stack counts as cut. */
-static enum gpc_unwind_result step_by_fp(struct call *c, struct gpc_step_state *state)
+/* Frame pointers alone do not tell a root from a caller that cannot be found. */
+static enum gpc_unwind_result step_native(struct call *c, struct gpc_step_state *state,
+					  struct gpc_unwind_regs *regs)
 {
 	struct gpc_unwind_source src = {.mem = c->p->mem,
 					.target = c->t->target,
 					.sample = &c->sample};
-
-	if (gpc_unwind_up(&src, state))
-		return GPC_UNWIND_UP;
-	return __atomic_load_n(&c->p->unwind, __ATOMIC_RELAXED) == GPC_UNWIND_FP ? GPC_UNWIND_END
-										 : GPC_UNWIND_LOST;
-}
-
-static enum gpc_unwind_result step_native(struct call *c, struct gpc_step_state *state,
-					  struct gpc_unwind_regs *regs)
-{
 	uint64_t pc = gpc_join_native(state->pc, state->is_leaf);
 	gpc_frame frame = user_frame(pc);
 	enum gpc_unwind_result result;
 
 	if (!c->native_unwind.code) {
 		add_frames(c->ret, &frame, 1);
-		return step_by_fp(c, state);
+		return gpc_unwind_up(&src, state) ? GPC_UNWIND_UP : GPC_UNWIND_END;
 	}
 	result = gpc_pull_native_up(&c->native_unwind, regs, &pc);
 	frame = user_frame(pc);

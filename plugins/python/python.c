@@ -11,7 +11,7 @@
 
 #define FILES_NS  (200 * UINT64_C(1000000))
 #define READ_NS   UINT64_C(50000000) /* for files, before other work is due */
-#define READ_PART 10                   /* of the time, at most */
+#define READ_PART 10                 /* of the time, at most */
 #define SHELF_MAX ((size_t)16 << 20)
 #define CODES_MAX ((size_t)48 << 20)
 enum { TIMER_FILES = 1 };

@@ -44,12 +44,10 @@ def shadow_of(home, place):
 
 def settled(windows, pid):
     """The rows of a process from the first window on in which its stacks are whole: until
-    there are tables for all its files they end earlier, and say so."""
+    there are tables for all its files they end earlier."""
     rows = [[r for r in window if r.pid == pid] for window in windows]
     verdicts = [Verdict(r) for r in rows]
     begin = next((i for i, v in enumerate(verdicts) if v.whole >= 0.99 * v.java > 0), len(rows))
-    for row in (r for window in rows[:begin] for r in window):
-        assert row.frames[0] == "[truncated]" or Verdict([row]).whole or not Verdict([row]).java, row
     return [r for window in rows[begin:] for r in window]
 
 
@@ -118,15 +116,16 @@ def test_their_library_is_really_gone(around, name):
 
 
 def test_an_embedded_jvm_is_one_stack_with_its_host(around):
-    found = 0
+    found = whole = 0
     for r in around.rows["embedded"]:
         names = [f.split("(")[0] for f in r.frames]
-        if "Split.pair" in names and r.frames[0] != "[truncated]":
+        if "Split.pair" in names:
             at = [names.index(n) for n in ("main", "host_round", "call_stub", "Split.pair")
                   if n in names]
-            assert len(at) == 4 and at == sorted(at), r
+            assert at == sorted(at), r
             found += r.count
-    assert found >= 500
+            whole += r.count if len(at) == 4 else 0
+    assert whole >= 0.99 * found >= 500
 
 
 # ---- nobody notices -------------------------------------------------------------------
