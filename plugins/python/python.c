@@ -80,35 +80,6 @@ static gpc_status open_target(struct python *p, struct py_target *t)
 	return t->codes ? gpc_py_threads_init(&t->threads) : GPC_E_NOMEM;
 }
 
-static void keep(struct python *p, struct py_target *t)
-{
-	if (p->n_targets < PY_TARGETS_MAX)
-		p->targets[p->n_targets++] = t;
-}
-
-static gpc_status attach(void *self, const struct gpc_target *target, void **tctx)
-{
-	struct python *p = self;
-	struct py_target *t = calloc(1, sizeof *t);
-	gpc_status st;
-
-	if (!t)
-		return GPC_E_NOMEM;
-	t->python = p;
-	t->target = target;
-	st = open_target(p, t);
-	if (st < 0) {
-		target_free(t);
-		return st;
-	}
-	gpc_host_logf(p->host, GPC_DEBUG, "process %d: Python %s in %s", target->pid,
-		      t->runtime.version, t->runtime.path);
-	gpc_py_about(t);
-	keep(p, t);
-	*tctx = t;
-	return GPC_OK;
-}
-
 /* A child's memory is a copy of its parent's: all that was found there is in its place. */
 static gpc_status copy_target(const struct py_target *parent, struct py_target *t)
 {
@@ -122,10 +93,10 @@ static gpc_status copy_target(const struct py_target *parent, struct py_target *
 	return t->codes ? gpc_py_threads_init(&t->threads) : GPC_E_NOMEM;
 }
 
-static gpc_status attach_child(void *self, void *parent, const struct gpc_target *target,
-			       void **tctx)
+/* parent: of a forked child what is known of the process it was copied from; or NULL. */
+static gpc_status attach_to(struct python *p, const struct py_target *parent,
+			    const struct gpc_target *target, struct py_target **ret)
 {
-	struct python *p = self;
 	struct py_target *t = calloc(1, sizeof *t);
 	gpc_status st;
 
@@ -133,14 +104,43 @@ static gpc_status attach_child(void *self, void *parent, const struct gpc_target
 		return GPC_E_NOMEM;
 	t->python = p;
 	t->target = target;
-	st = copy_target(parent, t);
+	st = parent ? copy_target(parent, t) : open_target(p, t);
 	if (st < 0) {
 		target_free(t);
 		return st;
 	}
-	gpc_py_about_child(t, parent);
-	t->is_told = ((const struct py_target *)parent)->is_told;
-	keep(p, t);
+	if (p->n_targets < PY_TARGETS_MAX)
+		p->targets[p->n_targets++] = t;
+	*ret = t;
+	return GPC_OK;
+}
+
+static gpc_status attach(void *self, const struct gpc_target *target, void **tctx)
+{
+	struct python *p = self;
+	struct py_target *t;
+	gpc_status st = attach_to(p, NULL, target, &t);
+
+	if (st < 0)
+		return st;
+	gpc_host_logf(p->host, GPC_DEBUG, "process %d: Python %s in %s", target->pid,
+		      t->runtime.version, t->runtime.path);
+	gpc_py_about(t);
+	*tctx = t;
+	return GPC_OK;
+}
+
+static gpc_status attach_child(void *self, void *parent, const struct gpc_target *target,
+			       void **tctx)
+{
+	const struct py_target *from = parent;
+	struct py_target *t;
+	gpc_status st = attach_to(self, from, target, &t);
+
+	if (st < 0)
+		return st;
+	gpc_py_about_child(t, from);
+	t->is_told = from->is_told;
 	*tctx = t;
 	return GPC_OK;
 }
