@@ -46,17 +46,18 @@ static void tell_appid(const struct teller *w)
 		w->api->appid(w->host, target, text);
 }
 
-/* glob NULL: the executable. */
-static void tell_file(const struct teller *w, const char *key, const char *glob)
+/* glob NULL: the executable. False: it was not all read. */
+static bool tell_file(const struct teller *w, const char *key, const char *glob)
 {
 	const struct gpc_elf_api *elf = w->t->elf;
+	gpc_status st = GPC_E_UNSUPPORTED;
 	char text[64];
 
-	if (elf && GPC_HAS(elf, file_id) &&
-	    elf->file_id(w->host, w->t->target, glob, text) == GPC_OK)
-		tell(w, key, text);
-	else
-		tell(w, key, NULL);
+	if (elf && GPC_HAS(elf, file_id))
+		st = elf->file_id(w->host, w->t->target, glob, text);
+	if (st != GPC_E_RETRY)
+		tell(w, key, st == GPC_OK ? text : NULL);
+	return st != GPC_E_RETRY;
 }
 
 static const char *machine_name(uint16_t machine)
@@ -107,19 +108,20 @@ void gpc_py_about(const struct py_target *t)
 	tell_metadata(&w);
 }
 
-void gpc_py_about_files(const struct py_target *t)
+bool gpc_py_about_files(const struct py_target *t)
 {
 	const struct py_runtime *r = &t->runtime;
 	struct teller w = {.t = t, .host = t->python->host};
 
 	w.api = w.host->extension(w.host, "gpc.about/1");
 	if (!w.api)
-		return;
-	tell_file(&w, "exe_elfid", NULL);
+		return true;
+	if (!tell_file(&w, "exe_elfid", NULL))
+		return false;
 	if (*r->module)
-		tell_file(&w, "libpython_elfid", r->module);
-	else
-		tell(&w, "libpython_elfid", NULL);
+		return tell_file(&w, "libpython_elfid", r->module);
+	tell(&w, "libpython_elfid", NULL);
+	return true;
 }
 
 void gpc_py_about_child(const struct py_target *t, const struct py_target *parent)
