@@ -65,19 +65,20 @@ static const char *machine_name(uint16_t machine)
 	return machine == EM_X86_64 ? "x86_64" : machine == EM_AARCH64 ? "aarch64" : NULL;
 }
 
-/* To 3.2 builds differed in it: the names of functions tell. */
-static void tell_maxunicode(const struct teller *w)
+/* To 3.2 builds differed in it: the names of functions tell (Include/unicodeobject.h). */
+static const char *maxunicode(const struct teller *w)
 {
+	static const char *const wide = "PyUnicodeUCS4_FromUnicode",
+				 *const narrow = "PyUnicodeUCS2_FromUnicode";
+	const struct gpc_host *h = w->host;
 	const char *glob = *w->t->runtime.module ? w->t->runtime.module : NULL;
 	uint64_t at;
 
 	if (w->t->runtime.layout.version >= PY_VERSION(3, 0))
-		tell(w, "sys_maxunicode", NULL);
-	else if (w->host->find_symbol(w->host, w->t->target, glob, "PyUnicodeUCS4_FromUnicode",
-				      &at) == GPC_OK)
-		tell(w, "sys_maxunicode", "1114111");
-	else
-		tell(w, "sys_maxunicode", "65535");
+		return NULL;
+	if (h->find_symbol(h, w->t->target, glob, wide, &at) == GPC_OK)
+		return "1114111";
+	return h->find_symbol(h, w->t->target, glob, narrow, &at) == GPC_OK ? "65535" : NULL;
 }
 
 static void tell_metadata(const struct teller *w)
@@ -94,7 +95,7 @@ static void tell_metadata(const struct teller *w)
 	tell(w, "arch", machine_name(target->machine));
 	snprintf(text, sizeof text, "Python %s", r->version);
 	tell(w, "python_version", *r->version ? text : NULL);
-	tell_maxunicode(w);
+	tell(w, "sys_maxunicode", maxunicode(w));
 }
 
 void gpc_py_about(const struct py_target *t)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <gpc/log.h>
+
 #include "shelf.h"
 
 #define FOLDERS_MAX 16
@@ -166,6 +168,7 @@ static enum state shelve(struct py_packages *p, const struct gpc_target *t, stru
 	folder.id = f->id;
 	switch (gpc_py_desk_read(turn->desk, &folder, turn->until_ns, &dists)) {
 	case PY_READING_DONE:
+		gpc_host_logf(h, GPC_DEBUG, "packages in %s are known", f->path);
 		gpc_py_shelf_put(p->shelf, &f->id, dists);
 		return SHELVED;
 	case PY_READING_NONE:
