@@ -330,22 +330,32 @@ static gpc_status open_one(struct gpc_sampler *s, const struct gpc_perf_request 
 	return add_stream(s, ring, wanted->unwind, ret_stream, err);
 }
 
+/* Samples that are pulled need distances that can be set (spacing.h). */
+static bool is_second_best(const struct gpc_sampler *s, const struct gpc_perf_request *req)
+{
+	return s->has_pull && !gpc_perf_timer_ns(req);
+}
+
 gpc_status gpc_sampler_open(struct gpc_sampler *s, const struct gpc_perf_request *candidates,
 			    uint32_t n, uint32_t *ret_stream, uint32_t *ret_index,
 			    struct gpc_err *err)
 {
 	gpc_status st = gpc_err_set(err, GPC_E_CONFIG, "no event was asked for");
 
-	for (uint32_t i = 0; i < n; i++) {
-		st = open_one(s, &candidates[i], ret_stream, err);
+	for (uint32_t i = 0; i < 2 * n; i++) {
+		const struct gpc_perf_request *req = &candidates[i % n];
+
+		if (is_second_best(s, req) != (i >= n))
+			continue;
+		st = open_one(s, req, ret_stream, err);
 		if (st == GPC_E_GONE || st == GPC_E_NOMEM)
 			return st; /* whom to measure: no other event helps */
 		if (st < 0) {
 			gpc_debug(s->log, "source", "%s", err ? err->text : "");
 			continue;
 		}
-		*ret_index = i;
-		gpc_sampler_set_unwind(s, candidates[i].unwind);
+		*ret_index = i % n;
+		gpc_sampler_set_unwind(s, req->unwind);
 		return GPC_OK;
 	}
 	return st;
