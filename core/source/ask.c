@@ -549,6 +549,7 @@ bool gpc_pulls_pull(void *pulls, uint32_t cpu, const void *record, size_t n,
 	c.p = pulls;
 	c.ret = ret;
 	c.native_unwind.code = NULL;
+	ret->stack_from = ret->stack_to = 0;
 	if (!gpc_perf_decode(record, n, format, &c.record) || !c.record.sample.n_regs)
 		return false;
 	__atomic_add_fetch(&c.p->inside, 1, __ATOMIC_ACQ_REL);
@@ -563,6 +564,10 @@ bool gpc_pulls_pull(void *pulls, uint32_t cpu, const void *record, size_t n,
 		has_frames = answer(&c, cpu, format);
 		gpc_pull_native_end(&c.native_unwind);
 	}
+	/* The frames are all that the stack was for. */
+	if (has_frames && !c.p->keeps_stacks)
+		(void)gpc_perf_stack_extent(record, &c.record.sample, &ret->stack_from,
+					    &ret->stack_to);
 	gpc_names_put(c.names);
 	gpc_puller_put(c.t);
 	__atomic_sub_fetch(&c.p->inside, 1, __ATOMIC_ACQ_REL);

@@ -77,6 +77,11 @@ void gpc_pulls_set_realtime(struct gpc_pulls *p, bool is_realtime)
 	__atomic_store_n(&p->is_realtime, is_realtime, __ATOMIC_RELAXED);
 }
 
+void gpc_pulls_keep_stacks(struct gpc_pulls *p)
+{
+	p->keeps_stacks = true;
+}
+
 void gpc_pulls_set_names(struct gpc_pulls *p, struct gpc_names *names)
 {
 	struct gpc_names *old;

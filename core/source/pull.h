@@ -41,6 +41,8 @@ bool gpc_pulls_free(struct gpc_pulls *p);
 bool gpc_pulls_has_stuck(struct gpc_pulls *p); /* when all readers were stopped */
 /* What the readers' priority vouches for. */
 void gpc_pulls_set_realtime(struct gpc_pulls *p, bool is_realtime);
+/* Records go on as they are: somebody writes them down. Before readers are. */
+void gpc_pulls_keep_stacks(struct gpc_pulls *p);
 /* Names that answers are numbers of; a reference is taken. */
 void gpc_pulls_set_names(struct gpc_pulls *p, struct gpc_names *names);
 

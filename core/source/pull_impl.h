@@ -70,6 +70,7 @@ struct gpc_pulls {
 	struct gpc_unwind_tables *tables; /* atomic; NULL: frame pointers only */
 	enum gpc_unwind_mode unwind;      /* atomic */
 	bool is_realtime;                 /* atomic: all readers are */
+	bool keeps_stacks;                /* records are wanted whole; set before readers are */
 	uint32_t inside;                  /* atomic: readers in gpc_pulls_pull */
 	/* Held to end asking (gpc_pulled.asked), and to say that who is asked hangs:
 	 * before the lock of a puller. */

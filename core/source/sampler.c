@@ -194,8 +194,10 @@ static gpc_status build(struct gpc_sampler *s, struct gpc_err *err)
 				      .ctx = s->config.ctx};
 	gpc_try(gpc_mem_new(MEM_FILES, NULL, &s->mem, err));
 	gpc_try(gpc_pulls_new(s->mem, s->log, &s->pulls, err));
-	if (s->config.raw_path)
+	if (s->config.raw_path) {
+		gpc_pulls_keep_stacks(s->pulls);
 		gpc_try(gpc_rawfile_new(s->config.raw_path, &s->rawfile, err));
+	}
 	return GPC_OK;
 }
 
