@@ -76,22 +76,22 @@ static void unwind_native(struct call *c)
 
 	if (!gpc_pull_native_begin(&c->native_unwind, c->p, c->t, &c->sample))
 		return;
-	c->native_unwind.native.sps = c->native_sp;
+	c->native_unwind.native->sps = c->native_sp;
 	q.space = c->native_unwind.look.space;
 	q.jit = c->native_unwind.look.jit;
-	if (gpc_native_unwind(&c->native_unwind.native, &q, found) != GPC_NATIVE_DONE)
+	if (gpc_native_unwind(c->native_unwind.native, &q, found) != GPC_NATIVE_DONE)
 		return;
 	n = found->n;
 	if (n && found->frames[n - 1] == GPC_RAW_CUT) {
 		n--;
 		/* Frame pointers that end early may have gone astray. */
-		if (!c->native_unwind.native.is_chain)
+		if (!c->native_unwind.native->is_chain)
 			c->sample.flags |= GPC_PULL_NATIVE_CUT;
 	}
 	for (uint32_t i = 0; i < n; i++)
 		c->native[i] = found->frames[i] + (i > 0);
 	c->sample.n_native = n;
-	if (!c->native_unwind.native.is_chain)
+	if (!c->native_unwind.native->is_chain)
 		c->sample.native_sp = c->native_sp;
 }
 
@@ -528,7 +528,8 @@ static bool answer(struct call *c, uint32_t cpu, const struct gpc_perf_format *f
 	c->ret->n = 0;
 	c->ret->epoch = c->writer.writer.epoch;
 	has_frames = (c->t->c.step && step_up(c)) || (c->t->c.walk && walk(c));
-	gpc_puller_is_back(c->p, c->t, c->ret);
+	if (gpc_puller_is_back(c->p, c->t, c->ret) && c->native_unwind.own)
+		gpc_native_rest(&c->native_unwind.own->native);
 	count_exact(c);
 	if (!was_quick(c, cpu, &begin) || !has_frames)
 		return false;
@@ -549,6 +550,7 @@ bool gpc_pulls_pull(void *pulls, uint32_t cpu, const void *record, size_t n,
 	c.p = pulls;
 	c.ret = ret;
 	c.native_unwind.code = NULL;
+	c.native_unwind.own = NULL;
 	ret->stack_from = ret->stack_to = 0;
 	if (!gpc_perf_decode(record, n, format, &c.record) || !c.record.sample.n_regs)
 		return false;
@@ -561,6 +563,7 @@ bool gpc_pulls_pull(void *pulls, uint32_t cpu, const void *record, size_t n,
 	if (!__atomic_load_n(&c.t->is_given_up, __ATOMIC_ACQUIRE) &&
 	    !__atomic_load_n(&c.t->hanging, __ATOMIC_ACQUIRE)) {
 		GPC_PULL_ADD(c.p, asked, 1);
+		c.native_unwind.own = gpc_pull_own(ret);
 		has_frames = answer(&c, cpu, format);
 		gpc_pull_native_end(&c.native_unwind);
 	}

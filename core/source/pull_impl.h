@@ -82,19 +82,30 @@ struct gpc_pulls {
 	struct gpc_names *names;
 };
 
+/* What a reader keeps from one sample to the next (gpc_pulled.own). */
+struct gpc_pull_own {
+	struct gpc_native native;
+	struct gpc_native_rules rules;
+	uint64_t held_ns; /* since when it holds tables; 0: none */
+};
+
 /* Native frames of a pulled process: pull_code.c. For the length of one answer. */
 struct gpc_pull_native {
-	struct gpc_native native;
+	struct gpc_native *native; /* of the reader that asks; else brief */
+	struct gpc_native brief;
+	struct gpc_pull_own *own; /* NULL: there is none */
 	struct gpc_pull_code *code;
 	struct gpc_native_look look;
 	struct gpc_unwind_source memory;
 	struct gpc_unwind_view view;
 };
-/* False: there is nothing but frame pointers. t may be NULL then. sample and t are
- * borrowed until gpc_pull_native_end. */
+/* False: there is nothing but frame pointers. t may be NULL then. sample, t and n->own
+ * (which may be NULL) are borrowed until gpc_pull_native_end. */
 bool gpc_pull_native_begin(struct gpc_pull_native *n, struct gpc_pulls *p, struct gpc_puller *t,
 			   const struct gpc_pull_sample *sample);
 void gpc_pull_native_end(struct gpc_pull_native *n);
+/* [reader] What it keeps; NULL: no memory. */
+struct gpc_pull_own *gpc_pull_own(struct gpc_pulled *reader);
 void gpc_pull_code_put(struct gpc_pull_code *code); /* NULL is fine */
 /* One up; regs follow. */
 enum gpc_unwind_result gpc_pull_native_up(struct gpc_pull_native *n, struct gpc_unwind_regs *regs,
@@ -105,8 +116,9 @@ enum gpc_unwind_result gpc_pull_native_up(struct gpc_pull_native *n, struct gpc_
 
 void gpc_puller_put(struct gpc_puller *t);
 
-/* [reader] Back from the one it asked, which may count as hanging since. */
-void gpc_puller_is_back(struct gpc_pulls *p, struct gpc_puller *t, struct gpc_pulled *ret);
+/* [reader] Back from the one it asked, which may count as hanging since: then this reader
+ * has been given up, and true is returned. */
+bool gpc_puller_is_back(struct gpc_pulls *p, struct gpc_puller *t, struct gpc_pulled *ret);
 
 /* ---- pull_names.c ------------------------------------------------------------- */
 

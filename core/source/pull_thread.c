@@ -59,6 +59,7 @@ static void put(struct gpc_reader_thread *t)
 	close(t->epoll);
 	close(t->stop_fd);
 	gpc_ring_unmap(&t->ring);
+	free(t->pulled.own);
 	pthread_cond_destroy(&t->ready);
 	pthread_mutex_destroy(&t->lock);
 	free(t);
@@ -146,6 +147,15 @@ static bool read_ring(struct gpc_reader_thread *t)
 	return is_ours;
 }
 
+/* The hooks are there as long as this reader is the slot's. */
+static void end(struct gpc_reader_thread *t)
+{
+	autolock(&t->lock);
+
+	if (!t->is_given_up && t->hooks.end)
+		t->hooks.end(t->hooks.ctx, &t->pulled);
+}
+
 static void *run(void *arg)
 {
 	struct gpc_reader_thread *t = arg;
@@ -177,6 +187,7 @@ static void *run(void *arg)
 			watch_another(t, ev.data.fd);
 		is_over = !read_ring(t);
 	}
+	end(t);
 	put(t);
 	return NULL;
 }

@@ -178,6 +178,7 @@ static gpc_status build(struct gpc_sampler *s, struct gpc_err *err)
 
 	s->proc_fd = s->threads.proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	s->native.recent = &s->rules;
 	if (s->stop_fd < 0)
 		return gpc_err_sys(err, "eventfd");
 	gpc_try(gpc_images_new(&limits, s->log, &s->images, err));

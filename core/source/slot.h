@@ -26,6 +26,7 @@ struct gpc_pulled {
 	/* Bytes of the record that the source has no use for: the copy of the stack, with its
 	 * length before and behind. None when both are 0. */
 	uint32_t stack_from, stack_to;
+	void *own;   /* what its reader keeps from sample to sample; NULL at first */
 	void *asked; /* atomic: whom the reader asks now; for gpc_pull_hooks.hangs */
 	uint64_t frames[GPC_PULLED_MAX];
 };
