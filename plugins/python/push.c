@@ -25,10 +25,10 @@ static bool stack_of(struct py_target *t, const struct py_memory *m, int32_t ns_
 		     struct py_stack *ret)
 {
 	struct py_threads_of of = gpc_py_threads_of(t, m);
-	uint64_t state;
+	struct py_thread_state state;
 
-	return gpc_py_threads_find(&t->threads, &of, ns_tid, &state) >= 0 && state &&
-	       gpc_py_frames(m, &t->runtime.layout, state, ret) >= 0 && ret->n;
+	return gpc_py_threads_find(&t->threads, &of, ns_tid, &state) >= 0 && state.at &&
+	       gpc_py_frames_of(m, &t->runtime.layout, &state, ret) >= 0 && ret->n;
 }
 
 gpc_status gpc_py_push_tick(void *self, void *tctx, const struct gpc_pull_sample *s,
