@@ -178,6 +178,7 @@ static gpc_status build(struct gpc_sampler *s, struct gpc_err *err)
 
 	s->proc_fd = s->threads.proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	s->native.recent = &s->rules;
 	if (s->stop_fd < 0)
 		return gpc_err_sys(err, "eventfd");
 	gpc_try(gpc_images_new(&limits, s->log, &s->images, err));
@@ -194,8 +195,10 @@ static gpc_status build(struct gpc_sampler *s, struct gpc_err *err)
 				      .ctx = s->config.ctx};
 	gpc_try(gpc_mem_new(MEM_FILES, NULL, &s->mem, err));
 	gpc_try(gpc_pulls_new(s->mem, s->log, &s->pulls, err));
-	if (s->config.raw_path)
+	if (s->config.raw_path) {
+		gpc_pulls_keep_stacks(s->pulls);
 		gpc_try(gpc_rawfile_new(s->config.raw_path, &s->rawfile, err));
+	}
 	return GPC_OK;
 }
 
