@@ -215,6 +215,8 @@ struct code_loops gpc_java_code_loops(const uint8_t *code, uint32_t n, uint32_t 
 			take_loop(&ret.behind, at + len - to);
 		else if (to <= -(int64_t)before)
 			take_loop(&ret.before, at + len - to);
+		else
+			take_loop(&ret.alone, at + len - to);
 	}
 	return ret;
 }

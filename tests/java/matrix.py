@@ -52,6 +52,7 @@ SETTINGS = {
 MODES = {"main": "pair,recurse,lambda,virtual,garbage", "storms": "churn,deopt,pair,garbage"}
 BRIEF = 2  # seconds that a JVM of the storms lives, one after another
 ALWAYS = ["-XX:+UnlockExperimentalVMOptions"]
+ROLES = {"[GC thread]", "[compiler thread]", "[VM thread]"}
 ENOUGH = 1000  # samples of the split
 LONGEST = 600
 WARM = 5
@@ -84,7 +85,9 @@ def is_known(program, home, root, options):
 
 
 def split_of(rows):
-    return Verdict([without_thread(r) for r in rows if not r.frames[0].startswith("[GC")])
+    """Without the JVM's own threads."""
+    named = [without_thread(r) for r in rows]
+    return Verdict([r for r in named if not r.frames or r.frames[0] not in ROLES])
 
 
 def cpu_seconds(pid):
