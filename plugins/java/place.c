@@ -105,11 +105,26 @@ enum owner {
 	OWNER_BOTH, /* cannot be told: what the two have in common */
 };
 
+static bool is_smaller(uint32_t loop, uint32_t than)
+{
+	return loop && (!than || loop < than);
+}
+
 /* What leads to a call or a poll was done for it: the entry behind. But in a loop whose
  * poll lies before pc it is that one: what is behind pc is executed after the loop. Of
  * loops in one another the smaller counts. A counted loop need have no poll (OpenJDK
- * flag UseCountedLoopSafepoints), nor then a loop around it: it may be inlined from
- * anywhere between the two. */
+ * flag UseCountedLoopSafepoints), nor then the one around it that it was made of: it may
+ * have been inlined from anywhere between the two. */
+static enum owner owner_by_loops(const struct code_loops *l)
+{
+	bool is_before = is_smaller(l->before, l->behind) && is_smaller(l->before, l->both);
+	bool is_behind = is_smaller(l->behind, l->before) && is_smaller(l->behind, l->both);
+
+	if (is_before)
+		return OWNER_BEFORE;
+	return l->alone && !is_behind ? OWNER_BOTH : OWNER_BEHIND;
+}
+
 static enum owner owner_of(struct walk *w, const struct blob *b, uint64_t pc,
 			   const struct pc_entry around[2])
 {
@@ -126,10 +141,7 @@ static enum owner owner_of(struct walk *w, const struct blob *b, uint64_t pc,
 	n = gpc_java_read_some(&w->vm->mem, pc, code, n);
 	loops = gpc_java_code_loops(code, (uint32_t)n, (uint32_t)(at - (uint64_t)around[0].offset),
 				    (uint32_t)((uint64_t)around[1].offset - at));
-	if (loops.alone && !loops.before && !loops.behind)
-		return OWNER_BOTH;
-	return loops.before && (!loops.behind || loops.before < loops.behind) ? OWNER_BEFORE
-									      : OWNER_BEHIND;
+	return owner_by_loops(&loops);
 }
 
 /* The outer methods that both have; where they part the place is not known. Into a. */

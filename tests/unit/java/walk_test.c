@@ -196,6 +196,13 @@ static void test_loop_without_a_poll(void **state)
 	frames_are(v, "A.hot(J)J_j pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub");
 	fake_vm_walk(v, begin + 50, j->leaf_sp, j->leaf_fp);
 	frames_are(v, whole);
+	/* A larger one around it that has both does not tell; one with the one behind does. */
+	memcpy(fake_at(j, begin + 70), "\x7c\xd0", 2); /* to 24 */
+	fake_vm_walk(v, begin + 38, j->leaf_sp, j->leaf_fp);
+	frames_are(v, "A.hot(J)J_j pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub");
+	*(uint8_t *)fake_at(j, begin + 71) = 0xdd; /* to 37 */
+	fake_vm_walk(v, begin + 40, j->leaf_sp, j->leaf_fp);
+	frames_are(v, whole);
 }
 
 /* Entries that are no safepoints are of the very instruction before them. */
