@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "base/thread.h"
 #include "plugin/ticks_impl.h"
 #include "proc/running.h"
@@ -35,7 +36,8 @@ struct ticker {
 	struct gpc_ticks *t;
 	bool is_realtime, has_notes;
 	int own_fd; /* of our own note */
-	uint64_t random, begin_ns, period;
+	struct gpc_random random;
+	uint64_t took_ns;       /* the last tick */
 	uint64_t paid_until_ns; /* the budget covers what was spent, from then on */
 	uint64_t own_ns;        /* our note of when we came to this CPU */
 	struct candidate candidates[CANDIDATES_MAX];
@@ -234,24 +236,15 @@ static void take_priority(struct ticker *k)
 		 "busy machine many samples will be left out");
 }
 
-/* xorshift64 */
-static uint64_t random_below(struct ticker *k, uint64_t n)
+/* At random distances: not in step with anything, nor with what ticks cause (as in
+ * source/spacing.h). While a tick is under way its thread stands still, so the next one is
+ * counted from its end. */
+static uint64_t next_due(struct ticker *k)
 {
-	k->random ^= k->random << 13;
-	k->random ^= k->random >> 7;
-	k->random ^= k->random << 17;
-	return k->random % n;
-}
+	uint64_t every = k->t->setup.every_ns;
 
-/* One tick in each period, anywhere in it: not in step with anything. */
-static uint64_t next_due(struct ticker *k, uint64_t now)
-{
-	uint64_t every = k->t->setup.every_ns, period = (now - k->begin_ns) / every + 1;
-
-	if (period <= k->period)
-		period = k->period + 1;
-	k->period = period;
-	return k->begin_ns + period * every + random_below(k, every);
+	return gpc_now_ns() +
+	       gpc_random_distance(&k->random, every - (k->took_ns < every ? k->took_ns : 0));
 }
 
 /* Over the budget: samples are left out, not caught up with. A second's worth can be spent
@@ -308,10 +301,9 @@ static void *run(void *arg)
 	k->own_fd =
 		gpc_exec_start_open(k->t->proc_fd, (int32_t)getpid(), (int32_t)syscall(SYS_gettid));
 	take_priority(k);
-	k->begin_ns = gpc_now_ns();
-	k->random = k->begin_ns | 1;
+	gpc_random_init(&k->random, gpc_now_ns());
 	for (;;) {
-		due = next_due(k, gpc_now_ns());
+		due = next_due(k);
 		if (!wait_until(k->t, due))
 			break;
 		now = gpc_now_ns();
@@ -321,7 +313,8 @@ static void *run(void *arg)
 		now = gpc_now_ns();
 		tick(k);
 		gpc_ticks_unlock(k->t);
-		spend(k, now, gpc_now_ns() - now);
+		k->took_ns = gpc_now_ns() - now;
+		spend(k, now, k->took_ns);
 	}
 	if (k->own_fd >= 0)
 		close(k->own_fd);

@@ -24,7 +24,7 @@ struct gpc_ticks;
 struct gpc_ticks_setup {
 	const struct gpc_tick_api *api; /* borrowed, as all of this */
 	void *self;
-	uint64_t every_ns; /* a tick falls somewhere within each period */
+	uint64_t every_ns; /* mean distance of the ticks */
 	uint32_t permille; /* of a CPU, at most */
 	bool is_realtime;  /* wanted */
 	struct gpc_batch_writer *writer;

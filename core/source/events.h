@@ -40,6 +40,10 @@ int gpc_perf_open_syscall(struct perf_event_attr *attr, pid_t pid, int cpu, int 
 /* Fills the attr with all that we would like to have. */
 void gpc_perf_attr(const struct gpc_perf_request *req, struct perf_event_attr *ret);
 
+/* Between samples, where a timer of the kernel's makes them (its clocks do, by frequency);
+ * else 0. */
+uint64_t gpc_perf_timer_ns(const struct gpc_perf_request *req);
+
 /* Opens, disabled. On EINVAL gives up one wish after another (build-ids,
  * cgroups, kernel symbols, ...), each logged once at debug level; without the
  * right to see the kernel, the kernel's part. attr keeps what was accepted, so

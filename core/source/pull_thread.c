@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/thread.h"
+#include "source/spacing.h"
 
 #define BATCH_MS 100
 #define STOP_NS  (500 * GPC_MS_NS) /* then a reader counts as hanging */
@@ -26,6 +27,7 @@ struct gpc_reader_thread {
 	struct gpc_slot *slot; /* not to be touched once is_given_up */
 	uint32_t cpu;
 	int ring_fd;
+	uint64_t mean_ns; /* of the slot */
 	struct gpc_perf_format format;
 	struct gpc_pull_hooks hooks;
 	enum gpc_priority wanted, got;
@@ -36,7 +38,9 @@ struct gpc_reader_thread {
 	bool is_given_up, is_ready, is_stopping;
 	pthread_mutex_t lock; /* covers these and the use of slot; before the slot's own */
 	pthread_cond_t ready;
-	bool is_late; /* the thread's own */
+	bool is_late; /* the thread's own, as what follows */
+	uint64_t sampled_ns;
+	struct gpc_spacing spacing;
 	size_t n;
 	uint64_t record[GPC_RECORD_MAX / 8]; /* the one in flight */
 	struct gpc_pulled pulled;
@@ -88,6 +92,7 @@ static bool lift(struct gpc_reader_thread *t)
 	if (t->is_given_up || t->is_stopping)
 		return false;
 	t->n = gpc_slot_lift(t->slot, t->record);
+	t->sampled_ns = t->n ? t->slot->in_flight_ns : 0;
 	return t->n > 0;
 }
 
@@ -118,16 +123,25 @@ static int next_fd(struct gpc_reader_thread *t, int fd)
 	return t->is_given_up ? -1 : gpc_slot_next_fd(t->slot, fd);
 }
 
+static bool pull(struct gpc_reader_thread *t)
+{
+	bool has_frames;
+
+	__atomic_store_n(&t->busy_since_ns, gpc_now_ns(), __ATOMIC_RELEASE);
+	has_frames = t->hooks.pull(t->hooks.ctx, t->cpu, t->record, t->n, &t->format, &t->pulled);
+	__atomic_store_n(&t->busy_since_ns, 0, __ATOMIC_RELEASE);
+	return has_frames;
+}
+
 static bool read_ring(struct gpc_reader_thread *t)
 {
 	while (lift(t)) {
 		bool has_frames = false;
 
-		if (is_sample(t) && !t->is_late) {
-			__atomic_store_n(&t->busy_since_ns, gpc_now_ns(), __ATOMIC_RELEASE);
-			has_frames = t->hooks.pull(t->hooks.ctx, t->cpu, t->record, t->n,
-						   &t->format, &t->pulled);
-			__atomic_store_n(&t->busy_since_ns, 0, __ATOMIC_RELEASE);
+		if (is_sample(t)) {
+			/* Before the reading, whose time is sampled like any other. */
+			gpc_spacing_next(&t->spacing, t->sampled_ns);
+			has_frames = !t->is_late && pull(t);
 		}
 		if (!hand_on(t, has_frames))
 			return false;
@@ -146,6 +160,9 @@ static void *run(void *arg)
 
 	gpc_thread_pin(t->cpu);
 	got = take_priority(t->wanted);
+	/* Any other reader may be kept waiting, while the kernel repeats what may be a short
+	 * distance. */
+	gpc_spacing_init(&t->spacing, t->ring_fd, got == GPC_PRIORITY_REALTIME ? t->mean_ns : 0);
 	/* What was sampled before there was a reader ran on since, however fresh it is.
 	 * A batched one reads it with its first batch: no process is read before the
 	 * starter, who holds locks that a reader that hangs is given up under, goes on. */
@@ -182,6 +199,7 @@ static struct gpc_reader_thread *new_thread(struct gpc_slot *slot,
 	t->slot = slot;
 	t->cpu = slot->cpu;
 	t->ring_fd = slot->fd;
+	t->mean_ns = slot->mean_ns;
 	t->format = slot->ring.format;
 	t->hooks = *hooks;
 	t->wanted = wanted;
@@ -239,6 +257,7 @@ static bool give_up(struct gpc_slot *slot, uint64_t since)
 	gpc_slot_put(slot, t->record, t->n, NULL);
 	pthread_mutex_unlock(&t->lock);
 	pthread_detach(t->thread);
+	gpc_spacing_end(slot->fd, slot->mean_ns);
 	t->hooks.hangs(t->hooks.ctx, &t->pulled);
 	pthread_mutex_lock(&slot->lock);
 	slot->thread = NULL;
@@ -280,6 +299,7 @@ void gpc_reader_thread_stop(struct gpc_slot *slot)
 		if (give_up(slot, since))
 			return;
 	} while (true);
+	gpc_spacing_end(slot->fd, slot->mean_ns);
 	pthread_mutex_lock(&slot->lock);
 	slot->thread = NULL;
 	pthread_mutex_unlock(&slot->lock);

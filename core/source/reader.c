@@ -261,6 +261,9 @@ static gpc_status open_cpu(struct gpc_reader *r, uint32_t stream, uint32_t cpu, 
 
 	if (!slot || !vec_reserve(&r->slots, 1) || !vec_reserve(&r->heap, r->slots.n + 1))
 		return gpc_err_nomem(err);
+	/* What children inherit keeps its distance. */
+	if (!r->streams.at[stream].pids.n)
+		slot->mean_ns = gpc_perf_timer_ns(&r->streams.at[stream].req);
 	gpc_try(fill_slot(r, slot, &r->streams.at[stream], err));
 	enable(slot, PERF_EVENT_IOC_ENABLE);
 	r->slots.at[r->slots.n++] = slot;

@@ -36,6 +36,7 @@ struct gpc_slot {
 	int watched;         /* of these, the one that the source's poll looks at; -1: none */
 	uint64_t enabled_ns; /* how long it has counted, when last looked at */
 	uint64_t next_time;  /* for the heap of slots */
+	uint64_t mean_ns;    /* between samples, where a timer makes them; else 0 */
 
 	pthread_mutex_t lock; /* covers what follows */
 	struct gpc_ring ring;

@@ -140,10 +140,8 @@ def prepare(stage):
 def perform(stage, mode, *options):
     for w in stage.workloads.values():
         w.wait()
-    # Any Python process would keep readers awake for each sample of the machine, and put
-    # time slices in step with samples (docs/accuracy.md).
     session = Session(stage.tools, "profiling-duration=3600", f"profiling-frequency={HZ}",
-                      "plugins=perf", f"perf-mode={mode}", *options)
+                      f"perf-mode={mode}", *options)
     try:
         pids = {}
         for name, w in stage.workloads.items():

@@ -15,7 +15,7 @@ extern "C" {
 struct gpc_pull_sample; /* gpc/ext/pull.h */
 
 /* A collector with it (asked through gpc_collector.extension) samples its processes on
- * timers of the core. At each tick, some time within its period, the core looks which of
+ * timers of the core. At each tick, at random distances, the core looks which of
  * the threads that may run do run, goes to the CPU of each, and calls tick() for the one
  * that it interrupted there: it stands still until tick() returns. Threads that wait, for a
  * CPU too, are not sampled.

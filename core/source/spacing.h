@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The distances between the samples of a CPU that has a real-time reader.
+ *
+ * A reader that comes at each sample ends the time slice of the thread it interrupts,
+ * wherever more threads want to run than there are CPUs. At even distances slices and samples
+ * would fall in step, and each thread would be seen at the same point of what it does in a
+ * slice. Arrivals at random (exponential) distances see averages over time whatever they
+ * cause (Wolff, "Poisson arrivals see time averages", 1982). */
+#ifndef GPC_SOURCE_SPACING_H
+#define GPC_SOURCE_SPACING_H
+
+#include <stdint.h>
+
+#include "base/random.h"
+
+struct gpc_spacing {
+	int fd;           /* of the event; borrowed */
+	uint64_t mean_ns; /* 0: the kernel's distances stay as they are */
+	struct gpc_random random;
+};
+
+void gpc_spacing_init(struct gpc_spacing *s, int fd, uint64_t mean_ns);
+/* From now to the next sample, when the last one was late_ns ago. Never less than what a
+ * reader takes to come: the kernel repeats a distance until it is given another. */
+uint64_t gpc_spacing_distance(struct gpc_spacing *s, uint64_t late_ns);
+/* Sets the time of the sample after the one at sampled_ns. */
+void gpc_spacing_next(struct gpc_spacing *s, uint64_t sampled_ns);
+/* Even distances again, before nobody is left who sets them. */
+void gpc_spacing_end(int fd, uint64_t mean_ns);
+
+#endif
