@@ -542,7 +542,7 @@ bool gpc_pulls_pull(void *pulls, uint32_t cpu, const void *record, size_t n,
 		__atomic_sub_fetch(&c.p->inside, 1, __ATOMIC_ACQ_REL);
 		return false;
 	}
-	if (!__atomic_load_n(&c.t->is_given_up, __ATOMIC_ACQUIRE) &&
+	if (gpc_pull_may_ask(c.p, c.t) && !__atomic_load_n(&c.t->is_given_up, __ATOMIC_ACQUIRE) &&
 	    !__atomic_load_n(&c.t->hanging, __ATOMIC_ACQUIRE)) {
 		GPC_PULL_ADD(c.p, asked, 1);
 		c.native_unwind.own = gpc_pull_own(ret);

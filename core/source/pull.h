@@ -76,11 +76,12 @@ void gpc_pulls_end(void *pulls, struct gpc_pulled *ret);
 void gpc_pulls_chores(struct gpc_pulls *p);
 
 /* The same for what the processes have mapped: space tells it, NULL for one that is
- * no more, and the number of its jitdump file for unwinding. */
-void gpc_pulls_follow_code(struct gpc_pulls *p,
-			   const struct gpc_space *(*space)(void *ctx, uint64_t target,
-							    uint32_t *jit),
-			   void *ctx);
+ * no more, and the number of its jitdump file for unwinding. Where tables are wanted a
+ * process is not asked before: frame pointers do not tell a root from a caller that
+ * cannot be found. One call at a time. */
+typedef const struct gpc_space *gpc_pulls_space(void *ctx, uint64_t target, uint32_t *jit);
+void gpc_pulls_follow_code(struct gpc_pulls *p, gpc_pulls_space *space, void *ctx,
+			   bool is_new_only);
 /* [reader] One frame up, for gpc.native-unwind/1. False: there is no plausible caller. */
 bool gpc_pulls_up(struct gpc_pulls *p, const struct gpc_target *target,
 		  const struct gpc_pull_sample *sample, struct gpc_step_state *state);

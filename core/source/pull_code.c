@@ -79,7 +79,7 @@ static void ask_for_tables(struct gpc_unwind_tables *tables, const struct gpc_sp
 	}
 }
 
-/* Only this thread replaces it, so that it may look without the lock. */
+/* One at a time replaces it, who may look without the lock. */
 static void follow(struct gpc_puller *t, const struct gpc_space *space, uint32_t jit,
 		   struct gpc_unwind_tables *tables)
 {
@@ -94,13 +94,11 @@ static void follow(struct gpc_puller *t, const struct gpc_space *space, uint32_t
 	pthread_mutex_lock(&t->lock);
 	t->code = code;
 	pthread_mutex_unlock(&t->lock);
+	__atomic_store_n(&t->has_code, true, __ATOMIC_RELEASE);
 	gpc_pull_code_put(old);
 }
 
-void gpc_pulls_follow_code(struct gpc_pulls *p,
-			   const struct gpc_space *(*space)(void *ctx, uint64_t target,
-							    uint32_t *jit),
-			   void *ctx)
+void gpc_pulls_follow_code(struct gpc_pulls *p, gpc_pulls_space *space, void *ctx, bool is_new_only)
 {
 	struct gpc_unwind_tables *tables = __atomic_load_n(&p->tables, __ATOMIC_ACQUIRE);
 	vec(struct gpc_puller *) all = {0};
@@ -115,7 +113,7 @@ void gpc_pulls_follow_code(struct gpc_pulls *p,
 				: NULL;
 
 		for (; t; t = t->next)
-			if (vec_push(&all, t))
+			if (!(is_new_only && t->has_code) && vec_push(&all, t))
 				__atomic_add_fetch(&t->refs, 1, __ATOMIC_RELAXED);
 	}
 	pthread_mutex_unlock(&p->lock);
@@ -127,6 +125,12 @@ void gpc_pulls_follow_code(struct gpc_pulls *p,
 		gpc_puller_put(all.at[i]);
 	}
 	vec_deinit(&all);
+}
+
+bool gpc_pull_may_ask(struct gpc_pulls *p, struct gpc_puller *t)
+{
+	return !__atomic_load_n(&p->tables, __ATOMIC_ACQUIRE) ||
+	       __atomic_load_n(&t->has_code, __ATOMIC_ACQUIRE);
 }
 
 /* ---- unwinding: readers ---------------------------------------------------------- */

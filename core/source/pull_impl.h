@@ -43,6 +43,7 @@ struct gpc_puller {
 	int32_t pid;
 	bool is_same_ns;                   /* thread numbers in its pid namespace are ours */
 	bool is_given_up;                  /* atomic */
+	bool has_code;                     /* atomic: code is there */
 	uint32_t hanging;                  /* atomic: readers that hang in it */
 	uint64_t hangs_since_ns;           /* atomic: when the latest one was given up */
 	uint32_t slow;                     /* atomic: slow answers in a row */
@@ -110,6 +111,9 @@ bool gpc_pull_recall(const struct gpc_pull_own *own, const struct gpc_pull_whom 
 		     uint64_t since_ns, struct gpc_pulled *ret);
 void gpc_pull_remember(struct gpc_pull_own *own, const struct gpc_pull_whom *of, uint64_t read_ns,
 		       const struct gpc_pulled *answer);
+
+/* [reader] Is enough known of what it has mapped for its stacks to be told? */
+bool gpc_pull_may_ask(struct gpc_pulls *p, struct gpc_puller *t);
 
 /* Native frames of a pulled process: pull_code.c. For the length of one answer. */
 struct gpc_pull_native {
