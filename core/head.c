@@ -229,20 +229,22 @@ static json_t *readers_json(struct gpc_core *core)
 {
 	struct gpc_reader_facts facts;
 	struct gpc_pull_stats s;
-	json_int_t mean;
+	json_int_t mean, took;
 
 	gpc_sampler_reader_facts(core->sampler, &facts);
 	gpc_pulls_stats(gpc_sampler_pulls(core->sampler), &s);
 	if (!facts.is_running && !s.asked)
 		return NULL;
 	mean = s.read ? (json_int_t)(s.age_ns / s.read / 1000) : 0;
-	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "priority",
-			 gpc_priority_name(facts.priority), "asked", (json_int_t)s.asked,
-			 "answered", (json_int_t)s.answered, "checked", (json_int_t)s.checked,
-			 "exact", (json_int_t)s.exact, "joined", (json_int_t)s.joined, "alone",
-			 (json_int_t)s.alone, "failed", (json_int_t)s.failed, "slow",
-			 (json_int_t)s.slow, "skipped", (json_int_t)s.skipped, "age_mean_us", mean,
-			 "age_max_us", (json_int_t)(s.age_max_ns / 1000));
+	took = s.read ? (json_int_t)(s.pull_ns / s.read) : 0;
+	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+			 "priority", gpc_priority_name(facts.priority), "asked",
+			 (json_int_t)s.asked, "answered", (json_int_t)s.answered, "checked",
+			 (json_int_t)s.checked, "exact", (json_int_t)s.exact, "joined",
+			 (json_int_t)s.joined, "alone", (json_int_t)s.alone, "failed",
+			 (json_int_t)s.failed, "slow", (json_int_t)s.slow, "skipped",
+			 (json_int_t)s.skipped, "age_mean_us", mean, "age_max_us",
+			 (json_int_t)(s.age_max_ns / 1000), "answer_mean_ns", took);
 }
 
 /* How sampling on timers went since the start, by collector; NULL: none does. */

@@ -41,6 +41,8 @@ bool gpc_pulls_free(struct gpc_pulls *p);
 bool gpc_pulls_has_stuck(struct gpc_pulls *p); /* when all readers were stopped */
 /* What the readers' priority vouches for. */
 void gpc_pulls_set_realtime(struct gpc_pulls *p, bool is_realtime);
+/* Records go on as they are: somebody writes them down. Before readers are. */
+void gpc_pulls_keep_stacks(struct gpc_pulls *p);
 /* Names that answers are numbers of; a reference is taken. */
 void gpc_pulls_set_names(struct gpc_pulls *p, struct gpc_names *names);
 
@@ -67,17 +69,19 @@ gpc_status gpc_pulls_release(struct gpc_pulls *p, const void *self, uint64_t tar
 bool gpc_pulls_pull(void *pulls, uint32_t cpu, const void *record, size_t n,
 		    const struct gpc_perf_format *format, struct gpc_pulled *ret);
 void gpc_pulls_hangs(void *pulls, const struct gpc_pulled *ret);
+void gpc_pulls_end(void *pulls, struct gpc_pulled *ret);
 
 /* Now and then, from a thread that may open files: thread numbers in other pid
  * namespaces. */
 void gpc_pulls_chores(struct gpc_pulls *p);
 
 /* The same for what the processes have mapped: space tells it, NULL for one that is
- * no more, and the number of its jitdump file for unwinding. */
-void gpc_pulls_follow_code(struct gpc_pulls *p,
-			   const struct gpc_space *(*space)(void *ctx, uint64_t target,
-							    uint32_t *jit),
-			   void *ctx);
+ * no more, and the number of its jitdump file for unwinding. Where tables are wanted a
+ * process is not asked before: frame pointers do not tell a root from a caller that
+ * cannot be found. One call at a time. */
+typedef const struct gpc_space *gpc_pulls_space(void *ctx, uint64_t target, uint32_t *jit);
+void gpc_pulls_follow_code(struct gpc_pulls *p, gpc_pulls_space *space, void *ctx,
+			   bool is_new_only);
 /* [reader] One frame up, for gpc.native-unwind/1. False: there is no plausible caller. */
 bool gpc_pulls_up(struct gpc_pulls *p, const struct gpc_target *target,
 		  const struct gpc_pull_sample *sample, struct gpc_step_state *state);

@@ -10,6 +10,7 @@ static void start_readers(struct gpc_sampler *s)
 {
 	struct gpc_pull_hooks hooks = {.ctx = s->pulls,
 				       .pull = gpc_pulls_pull,
+				       .end = gpc_pulls_end,
 				       .hangs = gpc_pulls_hangs};
 	struct gpc_err err;
 
@@ -60,23 +61,6 @@ void gpc_sampler_set_pull(struct gpc_sampler *s, uint32_t stack_bytes, struct gp
 	s->epoch = gpc_names_epoch(names);
 }
 
-void gpc_sampler_pull_changed(struct gpc_sampler *s)
-{
-	autolock(&s->lock);
-	bool is_wanted = gpc_pulls_count(s->pulls) > 0;
-
-	if (is_wanted && !s->is_pulling && s->has_pull)
-		start_readers(s);
-	else if (!is_wanted && s->is_pulling)
-		gpc_reader_stop_pull(s->reader);
-	s->is_pulling = is_wanted && s->has_pull;
-}
-
-void gpc_sampler_set_unwind(struct gpc_sampler *s, enum gpc_unwind_mode mode)
-{
-	gpc_pulls_set_unwind(s->pulls, s->native.tables, mode);
-}
-
 /* Locked. */
 static const struct gpc_space *space_of(void *ctx, uint64_t target, uint32_t *jit)
 {
@@ -87,13 +71,33 @@ static const struct gpc_space *space_of(void *ctx, uint64_t target, uint32_t *ji
 	return p ? gpc_table_space(s->table, p) : NULL;
 }
 
+void gpc_sampler_pull_changed(struct gpc_sampler *s)
+{
+	autolock(&s->lock);
+	bool is_wanted = gpc_pulls_count(s->pulls) > 0;
+
+	if (is_wanted && !s->is_pulling && s->has_pull)
+		start_readers(s);
+	else if (!is_wanted && s->is_pulling)
+		gpc_reader_stop_pull(s->reader);
+	s->is_pulling = is_wanted && s->has_pull;
+	/* It is not asked before. */
+	if (s->is_pulling)
+		gpc_pulls_follow_code(s->pulls, space_of, s, true);
+}
+
+void gpc_sampler_set_unwind(struct gpc_sampler *s, enum gpc_unwind_mode mode)
+{
+	gpc_pulls_set_unwind(s->pulls, s->native.tables, mode);
+}
+
 void gpc_sampler_check_pull(struct gpc_sampler *s)
 {
 	if (!s->is_pulling)
 		return;
 	gpc_reader_check_pull(s->reader);
 	gpc_pulls_chores(s->pulls);
-	gpc_pulls_follow_code(s->pulls, space_of, s);
+	gpc_pulls_follow_code(s->pulls, space_of, s, false);
 }
 
 struct gpc_pulls *gpc_sampler_pulls(struct gpc_sampler *s)

@@ -24,10 +24,10 @@ bool gpc_java_code_prologue(const uint8_t *code, uint32_t n, uint32_t pc, struct
 bool gpc_java_code_epilogue(const uint8_t *code, uint32_t n, struct frame_shape *ret);
 /* The length of an instruction; 0: it is cut, or not known. insn_x86.c */
 uint32_t gpc_java_code_length(const uint8_t *code, uint32_t n);
-/* The smallest loops that hold an instruction and a place before it, without one behind
- * it, and that one behind: bytes, 0: none. Loops are told by their jumps back. */
+/* The smallest loops that hold an instruction: with a place before it, with one behind it,
+ * with both, with neither; bytes, 0: none. Loops are told by their jumps back. */
 struct code_loops {
-	uint32_t before, behind;
+	uint32_t before, behind, both, alone;
 };
 /* code: n bytes from the instruction on. */
 struct code_loops gpc_java_code_loops(const uint8_t *code, uint32_t n, uint32_t before,

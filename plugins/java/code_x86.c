@@ -203,6 +203,7 @@ struct code_loops gpc_java_code_loops(const uint8_t *code, uint32_t n, uint32_t 
 
 	for (uint32_t at = 0; at < n; at += len) {
 		struct reader r = {code + at, n - at};
+		bool is_before, is_behind;
 		int64_t to;
 
 		len = gpc_java_code_length(r.at, r.n);
@@ -211,10 +212,13 @@ struct code_loops gpc_java_code_loops(const uint8_t *code, uint32_t n, uint32_t 
 		to = jump_target(&r, at, len);
 		if (to > 0 || to < -(int64_t)GPC_JAVA_LOOP_BYTES)
 			continue;
-		if (at >= behind)
-			take_loop(&ret.behind, at + len - to);
-		else if (to <= -(int64_t)before)
-			take_loop(&ret.before, at + len - to);
+		is_before = to <= -(int64_t)before;
+		is_behind = at >= behind;
+		take_loop(is_before && is_behind ? &ret.both
+			  : is_before            ? &ret.before
+			  : is_behind            ? &ret.behind
+						 : &ret.alone,
+			  at + len - to);
 	}
 	return ret;
 }

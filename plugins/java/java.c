@@ -308,16 +308,16 @@ static gpc_status java_finish(void *self, void *tctx, const struct gpc_pull_samp
 			      int32_t has_runtime, struct gpc_pull_out *out)
 {
 	const struct options *o = ((struct java *)self)->options;
-	const char *name = s->thread_name, *role = has_runtime ? NULL : gpc_java_role(name);
+	const char *role = has_runtime ? NULL : gpc_java_role(s->thread_name);
 	char text[64];
 
 	(void)tctx;
-	if (o->thread_names && *name) {
-		snprintf(text, sizeof text, "[%s tid=%d]", name, s->ns_tid ? s->ns_tid : s->tid);
-		role = text;
-	}
-	if (role && out->room)
+	if (role && out->n < out->room)
 		out->frames[out->n++] = gpc_java_plain_frame(out->writer, role);
+	if (!o->thread_names || !*s->thread_name || out->n >= out->room)
+		return GPC_OK;
+	snprintf(text, sizeof text, "[%s tid=%d]", s->thread_name, s->ns_tid ? s->ns_tid : s->tid);
+	out->frames[out->n++] = gpc_java_plain_frame(out->writer, text);
 	return GPC_OK;
 }
 

@@ -98,28 +98,66 @@ static bool has_non_safepoints(struct walk *w)
 	       is == 1;
 }
 
-/* Which of the two entries around pc is of the code there? The one behind: what leads
- * to a call or a poll was done for it. But in a loop whose poll lies before pc it is
- * that one: what is behind pc is executed after the loop. Of loops in one another the
- * smaller counts. */
-static uint32_t scope_around(struct walk *w, const struct blob *b, uint64_t pc,
-			     const struct pc_entry around[2])
+/* Whose code is at a place without an entry? */
+enum owner {
+	OWNER_BEFORE, /* of the entry before it */
+	OWNER_BEHIND,
+	OWNER_BOTH, /* cannot be told: what the two have in common */
+};
+
+static bool is_smaller(uint32_t loop, uint32_t than)
+{
+	return loop && (!than || loop < than);
+}
+
+/* What leads to a call or a poll was done for it: the entry behind. But in a loop whose
+ * poll lies before pc it is that one: what is behind pc is executed after the loop. Of
+ * loops in one another the smaller counts. A counted loop need have no poll (OpenJDK
+ * flag UseCountedLoopSafepoints), nor then the one around it that it was made of: it may
+ * have been inlined from anywhere between the two. */
+static enum owner owner_by_loops(const struct code_loops *l)
+{
+	bool is_before = is_smaller(l->before, l->behind) && is_smaller(l->before, l->both);
+	bool is_behind = is_smaller(l->behind, l->before) && is_smaller(l->behind, l->both);
+
+	if (is_before)
+		return OWNER_BEFORE;
+	return l->alone && !is_behind ? OWNER_BOTH : OWNER_BEHIND;
+}
+
+static enum owner owner_of(struct walk *w, const struct blob *b, uint64_t pc,
+			   const struct pc_entry around[2])
 {
 	uint8_t code[2 * GPC_JAVA_LOOP_BYTES];
 	uint64_t at = pc - b->code_begin, n;
 	struct code_loops loops;
 
 	if (around[0].offset < 0 || !around[0].scope || !around[1].scope)
-		return around[1].scope ? around[1].scope : around[0].scope;
+		return around[1].scope ? OWNER_BEHIND : OWNER_BEFORE;
 	if (has_non_safepoints(w) || !is_safepoint(w, b->code_begin + (uint64_t)around[0].offset) ||
 	    !is_safepoint(w, b->code_begin + (uint64_t)around[1].offset))
-		return around[1].scope;
+		return OWNER_BEHIND;
 	n = b->code_end - pc < sizeof code ? b->code_end - pc : sizeof code;
 	n = gpc_java_read_some(&w->vm->mem, pc, code, n);
 	loops = gpc_java_code_loops(code, (uint32_t)n, (uint32_t)(at - (uint64_t)around[0].offset),
 				    (uint32_t)((uint64_t)around[1].offset - at));
-	return loops.before && (!loops.behind || loops.before < loops.behind) ? around[0].scope
-									      : around[1].scope;
+	return owner_by_loops(&loops);
+}
+
+/* The outer methods that both have; where they part the place is not known. Into a. */
+static uint32_t common(struct scope *a, uint32_t n, const struct scope *b, uint32_t m)
+{
+	uint32_t k = 0;
+	bool is_same = true;
+
+	while (is_same && k < n && k < m && a[n - 1 - k].method == b[m - 1 - k].method) {
+		is_same = a[n - 1 - k].bci == b[m - 1 - k].bci;
+		k++;
+	}
+	memmove(a, a + (n - k), k * sizeof *a);
+	if (k && !(is_same && k == n && k == m))
+		a[0].bci = -1;
+	return k;
 }
 
 static uint32_t read_scopes(struct walk *w, struct place *p, struct scope *scopes)
@@ -127,7 +165,10 @@ static uint32_t read_scopes(struct walk *w, struct place *p, struct scope *scope
 	const struct blob *b = &p->blob;
 	const struct jmem *m = &w->vm->mem;
 	const struct layout *l = &w->vm->layout;
+	struct scope others[GPC_JAVA_SCOPES_MAX];
 	struct pc_entry entry, around[2];
+	enum owner owner;
+	uint32_t n;
 
 	p->is_call = p->is_return && gpc_java_pc_return(m, l, b, p->pc, &entry);
 	if (p->is_call)
@@ -135,7 +176,11 @@ static uint32_t read_scopes(struct walk *w, struct place *p, struct scope *scope
 	/* Calls of stubs that never look at their caller have no entry either. */
 	if (!gpc_java_pc_around(m, l, b, p->pc - p->is_return, around))
 		return 0;
-	return gpc_java_scopes(m, l, b, scope_around(w, b, p->pc - p->is_return, around), scopes);
+	owner = owner_of(w, b, p->pc - p->is_return, around);
+	n = gpc_java_scopes(m, l, b, around[owner != OWNER_BEFORE].scope, scopes);
+	if (owner != OWNER_BOTH)
+		return n;
+	return common(scopes, n, others, gpc_java_scopes(m, l, b, around[0].scope, others));
 }
 
 static void name_compiled(struct walk *w, struct place *p)

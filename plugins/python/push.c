@@ -25,11 +25,11 @@ static gpc_status stack_of(struct py_target *t, const struct py_memory *m, int32
 			   struct py_stack *ret)
 {
 	struct py_threads_of of = gpc_py_threads_of(t, m);
-	uint64_t state;
+	struct py_thread_state state;
 	gpc_status st = gpc_py_threads_find(&t->threads, &of, ns_tid, &state);
 
 	ret->n = 0;
-	return st < 0 || !state ? st : gpc_py_frames(m, &t->runtime.layout, state, ret);
+	return st < 0 || !state.at ? st : gpc_py_frames_of(m, &t->runtime.layout, &state, ret);
 }
 
 /* What is torn is left out, and counted: the next tick is near. */

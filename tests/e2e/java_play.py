@@ -34,7 +34,8 @@ CALLEES = {
     "Split.spin": set(),
     "Churn.round": {"Churn$Body.work", "Churn.load", "*"},
     "Churn$Body.work": {"Churn$Body.step"},
-    "Churn$Body.step": {"Split.spin"},
+    "Churn$Body.step": {"Split.spin", "Churn$Body.mix"},
+    "Churn$Body.mix": set(),
     "Deopt.round": {"Deopt.use", "Deopt.fresh"},
     "Deopt.use": {"Split$Hot.work", "Split$Cold.work", "Churn$Body.work"},
 }

@@ -44,6 +44,9 @@ SETTINGS = {
         "no CDS": "-Xshare:off",
         "AppCDS": "-XX:ArchiveClassesAtExit={} | -XX:SharedArchiveFile={} -Xshare:on",
         "AOT cache": "-XX:AOTCacheOutput={} | -XX:AOTCache={} -XX:AOTMode=on",
+        # Without it the cache is refused where the heap comes to lie elsewhere.
+        "AOT cache, any heap": "-XX:+AOTCompatibleOopCompression -XX:AOTCacheOutput={} | "
+                               "-XX:AOTCache={} -XX:AOTMode=on",
         "no tiers": "-XX:-TieredCompilation",
     },
     "storms": {f"4 MB of code, {gc}": f"-XX:ReservedCodeCacheSize=4m -XX:+Use{gc}GC"
@@ -52,6 +55,7 @@ SETTINGS = {
 MODES = {"main": "pair,recurse,lambda,virtual,garbage", "storms": "churn,deopt,pair,garbage"}
 BRIEF = 2  # seconds that a JVM of the storms lives, one after another
 ALWAYS = ["-XX:+UnlockExperimentalVMOptions"]
+ROLES = {"[GC thread]", "[compiler thread]", "[VM thread]"}
 ENOUGH = 1000  # samples of the split
 LONGEST = 600
 WARM = 5
@@ -84,7 +88,9 @@ def is_known(program, home, root, options):
 
 
 def split_of(rows):
-    return Verdict([without_thread(r) for r in rows if not r.frames[0].startswith("[GC")])
+    """Without the JVM's own threads."""
+    named = [without_thread(r) for r in rows]
+    return Verdict([r for r in named if not r.frames or r.frames[0] not in ROLES])
 
 
 def cpu_seconds(pid):
@@ -96,12 +102,16 @@ def train(program, home, root, name, options):
     """The options of the run proper; None: the JDK has no such thing."""
     first, _, second = options.replace(
         "{}", f"/tmp/split-{home.name}-{name.replace(' ', '_')}").rpartition(" | ")
-    if first:
-        if not is_known(program, home, root, first.split()):
-            return None
-        program.start(3, ["pair", "lambda"], *ALWAYS, *first.split(), java=home / "bin/java",
-                      root=root).wait(120)
-    return second.split() if is_known(program, home, root, second.split()) or first else None
+    java = {"java": home / "bin/java", "root": root}
+    if not first:
+        return second.split() if is_known(program, home, root, second.split()) else None
+    if not is_known(program, home, root, first.split()):
+        return None
+    program.start(3, ["pair", "lambda"], *ALWAYS, *first.split(), **java).wait(120)
+    if program.start(0, ["pair"], *ALWAYS, *second.split(), **java).wait(120) != 0:
+        print(f"{home.name}, {name}: cannot be used", file=sys.stderr, flush=True)
+        return None
+    return second.split()
 
 
 def begin(program, args, home, root, settings):

@@ -160,26 +160,31 @@ static void loops_are(const uint8_t *code, uint32_t n, uint32_t before, uint32_t
 
 	assert_int_equal(got.before, want.before);
 	assert_int_equal(got.behind, want.behind);
+	assert_int_equal(got.both, want.both);
+	assert_int_equal(got.alone, want.alone);
 }
 
 static void test_loops(void **state)
 {
-	static const struct code_loops none = {0, 0};
+	static const struct code_loops none = {0};
 
 	(void)state;
-	/* jl -16 (to 13 before): with the place before, with neither, too large; behind */
-	loops_are(BYTES(0x90, 0x7c, 0xf0), 10, 100, (struct code_loops){16, 0});
-	loops_are(BYTES(0x90, 0x7c, 0xf0), 14, 100, none);
+	/* jl -16 (to 13 before): with the place before, with neither, too large; both; behind */
+	loops_are(BYTES(0x90, 0x7c, 0xf0), 10, 100, (struct code_loops){16, 0, 0, 0});
+	loops_are(BYTES(0x90, 0x7c, 0xf0), 14, 100, (struct code_loops){0, 0, 0, 16});
 	loops_are(BYTES(0x0f, 0x8c, 0, 0xfb, 0xff, 0xff), 8, 100, none);
-	loops_are(BYTES(0x90, 0x7c, 0xf0), 10, 1, (struct code_loops){0, 16});
+	loops_are(BYTES(0x90, 0x7c, 0xf0), 10, 1, (struct code_loops){0, 0, 16, 0});
+	loops_are(BYTES(0x90, 0x7c, 0xf0), 14, 1, (struct code_loops){0, 16, 0, 0});
 	/* jmp -128, jl rel32 -512, jmp rel32 -512 */
-	loops_are(BYTES(0xeb, 0x80), 100, 100, (struct code_loops){128, 0});
-	loops_are(BYTES(0x0f, 0x8c, 0, 0xfe, 0xff, 0xff), 8, 100, (struct code_loops){512, 0});
-	loops_are(BYTES(0xe9, 0, 0xfe, 0xff, 0xff), 8, 100, (struct code_loops){512, 0});
+	loops_are(BYTES(0xeb, 0x80), 100, 100, (struct code_loops){128, 0, 0, 0});
+	loops_are(BYTES(0x0f, 0x8c, 0, 0xfe, 0xff, 0xff), 8, 100,
+		  (struct code_loops){512, 0, 0, 0});
+	loops_are(BYTES(0xe9, 0, 0xfe, 0xff, 0xff), 8, 100, (struct code_loops){512, 0, 0, 0});
 	/* jmp -128, then a smaller one around what is behind at 2: jl -16 */
-	loops_are(BYTES(0xeb, 0x80, 0x7c, 0xf0), 100, 2, (struct code_loops){128, 16});
-	/* The smallest of two. */
-	loops_are(BYTES(0x7c, 0xf0, 0xeb, 0x80), 8, 100, (struct code_loops){16, 0});
+	loops_are(BYTES(0xeb, 0x80, 0x7c, 0xf0), 100, 2, (struct code_loops){128, 16, 0, 0});
+	/* The smallest of two; of one with neither in one with the place before. */
+	loops_are(BYTES(0x7c, 0xf0, 0xeb, 0x80), 8, 100, (struct code_loops){16, 0, 0, 0});
+	loops_are(BYTES(0x7c, 0xf0, 0xeb, 0x80), 100, 100, (struct code_loops){128, 0, 0, 16});
 	/* What looks like one is a constant: movabs r10, 0x5851f42d4c957f2d */
 	loops_are(BYTES(0x49, 0xba, 0x2d, 0x7f, 0x95, 0x4c, 0x2d, 0xf4, 0x51, 0x58), 100, 200,
 		  none);

@@ -174,6 +174,37 @@ static void test_loop_with_its_poll_behind(void **state)
 	frames_are(v, "A.hot(J)J_j pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub");
 }
 
+/* A loop without a poll, between an entry of hot's and one of spin's: it may be either's. */
+static void test_loop_without_a_poll(void **state)
+{
+	struct fake_vm *v = *state;
+	struct fake_jvm *j = v->jvm;
+	uint64_t begin = j->leaf_pc - 20, pcs;
+	int32_t offset;
+
+	memcpy(&offset, fake_at(j, j->nmethod + 84), 4);
+	pcs = j->nmethod + (uint64_t)(int64_t)offset;
+	fake_put32(j, pcs + 20, 1);
+	fake_put32(j, pcs + 36, 4);
+	memcpy(fake_at(j, begin + 32), "\x41\x85\x03", 3); /* test [r11], eax */
+	*(uint8_t *)fake_at(j, begin + 59) = 0xe8;         /* call */
+	fake_vm_walk(v, begin + 40, j->leaf_sp, j->leaf_fp);
+	frames_are(v, whole);
+	make_loop(j, begin);
+	*(uint8_t *)fake_at(j, begin + 45) = 0xf6; /* to 36, behind the poll */
+	fake_vm_walk(v, begin + 42, j->leaf_sp, j->leaf_fp);
+	frames_are(v, "A.hot(J)J_j pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub");
+	fake_vm_walk(v, begin + 50, j->leaf_sp, j->leaf_fp);
+	frames_are(v, whole);
+	/* A larger one around it that has both does not tell; one with the one behind does. */
+	memcpy(fake_at(j, begin + 70), "\x7c\xd0", 2); /* to 24 */
+	fake_vm_walk(v, begin + 38, j->leaf_sp, j->leaf_fp);
+	frames_are(v, "A.hot(J)J_j pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub");
+	*(uint8_t *)fake_at(j, begin + 71) = 0xdd; /* to 37 */
+	fake_vm_walk(v, begin + 40, j->leaf_sp, j->leaf_fp);
+	frames_are(v, whole);
+}
+
 /* Entries that are no safepoints are of the very instruction before them. */
 static void test_loop_with_an_entry_for_each_instruction(void **state)
 {
@@ -393,6 +424,7 @@ int main(void)
 		vm_test(test_class_unloading),
 		vm_test(test_c1_and_where_inlining_ends),
 		vm_test(test_loop_with_its_poll_behind),
+		vm_test(test_loop_without_a_poll),
 		vm_test(test_loop_with_an_entry_for_each_instruction),
 		vm_test(test_lines_and_modifiers),
 		vm_test(test_frame_being_made),

@@ -35,8 +35,8 @@ static void build(struct world *w, bool has_tables)
 	assert_int_equal(gpc_pulls_add(w->pulls, &c, NULL), GPC_OK);
 	if (has_tables)
 		gpc_pulls_set_unwind(w->pulls, own.tables, GPC_UNWIND_SMART);
-	gpc_pulls_follow_code(w->pulls, space_of, NULL);
-	gpc_pulls_follow_code(w->pulls, space_of, NULL); /* nothing new */
+	gpc_pulls_follow_code(w->pulls, space_of, NULL, true);
+	gpc_pulls_follow_code(w->pulls, space_of, NULL, false); /* nothing new */
 }
 
 static void end(struct world *w)
