@@ -43,11 +43,20 @@ static void do_chores(struct gpc_core *core, struct chores *c, uint64_t now)
 			c->scan_every_ns * 2 < SCAN_MAX_NS ? c->scan_every_ns * 2 : SCAN_MAX_NS;
 		c->scan_ns = now + c->scan_every_ns;
 	}
+	if (core->scan && now >= gpc_scan_due(core->scan))
+		gpc_scan_run_expected(core->scan, now);
 }
 
 static uint64_t earliest(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
+}
+
+static uint64_t next_chore(const struct gpc_core *core, const struct chores *c)
+{
+	uint64_t due = earliest(c->metrics_ns, c->scan_ns);
+
+	return core->scan ? earliest(due, gpc_scan_due(core->scan)) : due;
 }
 
 /* Waits until end_ns; true when the window is to end now instead. */
@@ -60,7 +69,7 @@ static bool wait_for_end(struct gpc_core *core, struct chores *c, uint64_t end_n
 		fds[1].fd = gpc_connector_fd(core->connector);
 	for (;;) {
 		uint64_t now = gpc_now_ns();
-		uint64_t next = earliest(end_ns, earliest(c->metrics_ns, c->scan_ns));
+		uint64_t next = earliest(end_ns, next_chore(core, c));
 		struct timespec wait = gpc_timespec(next > now ? next - now : 0);
 
 		if (ppoll(fds, 2, &wait, NULL) > 0) {

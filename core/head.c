@@ -229,20 +229,43 @@ static json_t *readers_json(struct gpc_core *core)
 {
 	struct gpc_reader_facts facts;
 	struct gpc_pull_stats s;
-	json_int_t mean;
+	json_int_t mean, took;
 
 	gpc_sampler_reader_facts(core->sampler, &facts);
 	gpc_pulls_stats(gpc_sampler_pulls(core->sampler), &s);
 	if (!facts.is_running && !s.asked)
 		return NULL;
 	mean = s.read ? (json_int_t)(s.age_ns / s.read / 1000) : 0;
-	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "priority",
-			 gpc_priority_name(facts.priority), "asked", (json_int_t)s.asked,
-			 "answered", (json_int_t)s.answered, "checked", (json_int_t)s.checked,
-			 "exact", (json_int_t)s.exact, "joined", (json_int_t)s.joined, "alone",
-			 (json_int_t)s.alone, "failed", (json_int_t)s.failed, "slow",
-			 (json_int_t)s.slow, "skipped", (json_int_t)s.skipped, "age_mean_us", mean,
-			 "age_max_us", (json_int_t)(s.age_max_ns / 1000));
+	took = s.read ? (json_int_t)(s.pull_ns / s.read) : 0;
+	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+			 "priority", gpc_priority_name(facts.priority), "asked",
+			 (json_int_t)s.asked, "answered", (json_int_t)s.answered, "checked",
+			 (json_int_t)s.checked, "exact", (json_int_t)s.exact, "joined",
+			 (json_int_t)s.joined, "alone", (json_int_t)s.alone, "failed",
+			 (json_int_t)s.failed, "slow", (json_int_t)s.slow, "skipped",
+			 (json_int_t)s.skipped, "age_mean_us", mean, "age_max_us",
+			 (json_int_t)(s.age_max_ns / 1000), "answer_mean_ns", took);
+}
+
+/* How sampling on timers went since the start, by collector; NULL: none does. */
+static json_t *tickers_json(struct gpc_core *core)
+{
+	json_t *all = NULL;
+
+	for (size_t k = 0; k < core->runtimes.n; k++) {
+		const struct gpc_instance *i = core->runtimes.at[k];
+		struct gpc_ticks_stats s;
+
+		if (!gpc_instance_ticks_stats(i, &s))
+			continue;
+		if (!all)
+			all = json_object();
+		json_object_set_new(all, gpc_instance_collector(i)->name,
+				    json_pack("{s:I, s:I, s:I, s:I}", "asked", (json_int_t)s.asked,
+					      "exact", (json_int_t)s.exact, "failed",
+					      (json_int_t)s.failed, "late", (json_int_t)s.late));
+	}
+	return all;
 }
 
 /* How stacks were unwound by call frame information since the start; NULL: none was. */
@@ -265,14 +288,14 @@ static json_t *unwinding_json(struct gpc_core *core)
 static json_t *our_part(struct gpc_core *core, const struct gpc_window *win,
 			const struct gpc_reports *reports)
 {
-	return json_pack("{s:s, s:i, s:f, s:o, s:b, s:o, s:i, s:I, s:o, s:o*, s:o*}", "version",
-			 GPC_VERSION, "window", (int)win->seq, "seconds",
+	return json_pack("{s:s, s:i, s:f, s:o, s:b, s:o, s:i, s:I, s:o, s:o*, s:o*, s:o*}",
+			 "version", GPC_VERSION, "window", (int)win->seq, "seconds",
 			 (double)(win->end_ns - win->begin_ns) / 1e9, "sources", sources_json(core),
 			 "kernel_names", !core->kernel_hidden, "reports", reports_json(reports),
 			 "reports_dropped", (int)reports->dropped, "names_refused",
 			 (json_int_t)gpc_names_refused(core->names), "plugins_not_running",
-			 troubles_json(core), "readers", readers_json(core), "unwinding",
-			 unwinding_json(core));
+			 troubles_json(core), "readers", readers_json(core), "tickers",
+			 tickers_json(core), "unwinding", unwinding_json(core));
 }
 
 /* Without metadata collection only the host's name is told. */

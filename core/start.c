@@ -476,6 +476,8 @@ static void on_changed(void *ctx, const struct gpc_process *p, const struct gpc_
 		return;
 	if (core->discovery)
 		gpc_discovery_changed(core->discovery, p, ev);
+	if (core->scan && (ev->kind == GPC_PROC_FORK || ev->kind == GPC_PROC_EXEC))
+		gpc_scan_expect(core->scan, ev->pid, gpc_now_ns());
 	if (ev->kind != GPC_PROC_SAMPLED)
 		gpc_core_tell(core, ev);
 }

@@ -115,6 +115,41 @@ static gpc_status call_attach(struct gpc_instance *i, struct gpc_attachment *a,
 	return st;
 }
 
+static void forget_claims(struct gpc_instance *i, const struct gpc_attachment *a)
+{
+	if (i->setup.services->left)
+		i->setup.services->left(i->setup.services->ctx, i, a->view->target.id);
+}
+
+/* A process that ends, becomes another program or is still loading its libraries looks broken,
+ * and is not: what the collector says of it is told only if it is what it was. */
+static gpc_status attach_to(struct gpc_instance *i, struct gpc_attachment *a,
+			    const struct gpc_attachment *parent)
+{
+	struct gpc_target_view *fresh = NULL;
+	enum gpc_target_now now = GPC_TARGET_SAME;
+	gpc_status st;
+
+	i->held = (struct gpc_held){.target = a->view->target.id};
+	st = call_attach(i, a, parent);
+	if (st < 0 && st != GPC_E_GONE)
+		now = gpc_target_compare(a->view, &fresh);
+	if (now == GPC_TARGET_OTHER)
+		st = GPC_E_GONE;
+	if (now != GPC_TARGET_SAME)
+		i->held.n = 0;
+	if (now == GPC_TARGET_GREW) {
+		forget_claims(i, a);
+		gpc_target_put(a->view);
+		a->view = fresh;
+		st = call_attach(i, a, NULL);
+	}
+	i->held.target = 0;
+	for (unsigned k = 0; k < i->held.n; k++)
+		gpc_instance_report(i, &a->view->target, i->held.at[k].code, i->held.at[k].detail);
+	return st;
+}
+
 /* Takes view. fails: how often it was tried before. parent: as for call_attach. */
 static void attach_now(struct gpc_instance *i, struct gpc_target_view *view, uint32_t fails,
 		       const struct gpc_attachment *parent)
@@ -141,7 +176,8 @@ static void attach_now(struct gpc_instance *i, struct gpc_target_view *view, uin
 		return;
 	}
 	a->view = view;
-	st = call_attach(i, a, parent);
+	st = attach_to(i, a, parent);
+	view = a->view;
 	if (st >= 0) {
 		i->attached.at[i->attached.n++] = a;
 		set_count(i);
@@ -152,10 +188,8 @@ static void attach_now(struct gpc_instance *i, struct gpc_target_view *view, uin
 			gpc_ticks_add(i->ticks, &view->target, a->tctx);
 		return;
 	}
+	forget_claims(i, a);
 	free(a);
-	/* What it claimed in attach() is forgotten. */
-	if (i->setup.services->left)
-		i->setup.services->left(i->setup.services->ctx, i, view->target.id);
 	if (gpc_target_lives(view) && st != GPC_E_GONE) {
 		gpc_instance_failed(i, &view->target, st);
 		remember_failure(i, view, fails + 1, st);

@@ -142,6 +142,14 @@ gpc_status gpc_instance_init_ticks(struct gpc_instance *i, const struct gpc_sess
 	return gpc_ticks_new(&setup, &i->ticks, err);
 }
 
+bool gpc_instance_ticks_stats(const struct gpc_instance *i, struct gpc_ticks_stats *ret)
+{
+	if (!i->ticks)
+		return false;
+	gpc_ticks_stats(i->ticks, ret);
+	return true;
+}
+
 static void lock_ticks(struct gpc_instance *i)
 {
 	if (i->ticks)

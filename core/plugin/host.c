@@ -63,10 +63,24 @@ void gpc_instance_failed(struct gpc_instance *i, const struct gpc_target *t, gpc
 		gpc_instance_report(i, t, code, NULL);
 }
 
+static bool hold_back(struct gpc_instance *i, const struct gpc_target *t, gpc_status code,
+		      const char *detail)
+{
+	struct gpc_held *held = &i->held;
+
+	if (!t || !i->worker || !gpc_worker_is_me(i->worker) || held->target != t->id ||
+	    held->n == GPC_HELD_MAX)
+		return false;
+	held->at[held->n].code = code;
+	snprintf(held->at[held->n++].detail, GPC_REPORT_DETAIL, "%s", detail ? detail : "");
+	return true;
+}
+
 static void host_report(const struct gpc_host *h, const struct gpc_target *t, gpc_status code,
 			const char *detail)
 {
-	gpc_instance_report(of(h), t, code, detail);
+	if (!hold_back(of(h), t, code, detail))
+		gpc_instance_report(of(h), t, code, detail);
 }
 
 static uint64_t host_now(const struct gpc_host *h)

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "plugin/module.h"
 #include "plugin/report.h"
+#include "plugin/ticks.h"
 #include "proc/mem.h"
 #include "proc/target.h"
 #include "profile/names.h"
@@ -123,6 +124,8 @@ bool gpc_instance_is_done(const struct gpc_instance *i, uint32_t epoch);
 /* What was reported since the last call. The caller frees with
  * gpc_reports_deinit. */
 void gpc_instance_take_reports(struct gpc_instance *i, struct gpc_reports *ret);
+/* How sampling on its timer went; false: it has none. Any thread. */
+bool gpc_instance_ticks_stats(const struct gpc_instance *i, struct gpc_ticks_stats *ret);
 uint32_t gpc_instance_targets(const struct gpc_instance *i); /* attached now; any thread */
 
 #endif

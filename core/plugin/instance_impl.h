@@ -31,6 +31,18 @@ struct gpc_event_stacks {
 	struct gpc_stacks *now, *done; /* being written; of the window before */
 };
 
+/* What a collector reports of a process that it is being attached to: told only when the
+ * process is still what it was. */
+#define GPC_HELD_MAX 4
+struct gpc_held {
+	uint64_t target; /* 0: nothing is held back */
+	unsigned n;
+	struct {
+		gpc_status code;
+		char detail[GPC_REPORT_DETAIL];
+	} at[GPC_HELD_MAX];
+};
+
 struct gpc_instance {
 	struct gpc_instance_setup setup;
 	struct gpc_host host;
@@ -45,6 +57,7 @@ struct gpc_instance {
 	/* The worker's own. */
 	vec(struct gpc_attachment *) attached;
 	vec(struct gpc_failure) failures;
+	struct gpc_held held;
 	uint32_t window;
 	struct gpc_batch_writer *writer;
 	struct gpc_batch_writer *tick_writer; /* under the lock of ticks, as events is then */

@@ -123,7 +123,11 @@ static void sample(struct ticker *k, const struct candidate *c, bool is_exact)
 				    .thread_name = ""};
 
 	k->t->target = c->target->id;
-	setup->api->tick(setup->self, c->target->tctx, &s, gpc_batch_writer_get(setup->writer));
+	k->t->stats.asked++;
+	k->t->stats.exact += is_exact;
+	if (setup->api->tick(setup->self, c->target->tctx, &s,
+			     gpc_batch_writer_get(setup->writer)) < 0)
+		k->t->stats.failed++;
 	gpc_batch_writer_flush(setup->writer);
 	k->t->target = 0;
 }
@@ -307,9 +311,12 @@ static void *run(void *arg)
 		if (!wait_until(k->t, due))
 			break;
 		now = gpc_now_ns();
-		if (!can_afford(k, now) || (!k->is_realtime && now - due > LATE_NS))
-			continue;
 		gpc_ticks_lock(k->t);
+		if (!can_afford(k, now) || (!k->is_realtime && now - due > LATE_NS)) {
+			k->t->stats.late++;
+			gpc_ticks_unlock(k->t);
+			continue;
+		}
 		now = gpc_now_ns();
 		tick(k);
 		gpc_ticks_unlock(k->t);
@@ -337,6 +344,13 @@ void gpc_ticks_unlock(struct gpc_ticks *t)
 uint64_t gpc_ticks_target(const struct gpc_ticks *t)
 {
 	return t->target;
+}
+
+void gpc_ticks_stats(struct gpc_ticks *t, struct gpc_ticks_stats *ret)
+{
+	gpc_ticks_lock(t);
+	*ret = t->stats;
+	gpc_ticks_unlock(t);
 }
 
 gpc_status gpc_ticks_add(struct gpc_ticks *t, const struct gpc_target *target, void *tctx)

@@ -46,4 +46,12 @@ void gpc_ticks_unlock(struct gpc_ticks *t);
 /* Of the process that tick() is called for now; 0: none. Under the lock. */
 uint64_t gpc_ticks_target(const struct gpc_ticks *t);
 
+struct gpc_ticks_stats { /* since the start */
+	uint64_t asked;  /* threads that were interrupted: the collector was asked */
+	uint64_t exact;  /* of them: while the thread stood still */
+	uint64_t failed; /* of them: the collector gave an error, as for a torn stack */
+	uint64_t late;   /* ticks left out: over the budget, or too late */
+};
+void gpc_ticks_stats(struct gpc_ticks *t, struct gpc_ticks_stats *ret);
+
 #endif

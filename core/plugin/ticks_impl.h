@@ -43,6 +43,7 @@ struct gpc_ticks {
 	pthread_mutex_t lock; /* covers what follows, and members of targets */
 	vec(struct gpc_tick_target *) targets;
 	uint64_t target; /* tick() is called for */
+	struct gpc_ticks_stats stats;
 };
 
 void gpc_tick_target_put(struct gpc_tick_target *t);

@@ -9,25 +9,41 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/sha1.h"
 #include "proc/modules.h"
 
 #define KNOWN_MAX 256
 #define FILE_MAX  ((off_t)256 << 20)
 #define PIECE     ((size_t)64 * 1024)
+#define TURN_NS   (2 * GPC_MS_NS)
+#define STALE_NS  (5 * GPC_SECOND_NS)
 
-struct known {
+struct file {
 	dev_t dev;
 	ino_t ino;
 	off_t size;
 	struct timespec changed;
+};
+
+struct known {
+	struct file file;
 	char text[GPC_ELFID_MAX];
+};
+
+/* Of the file that is being read; file.size 0: of none. */
+struct sum {
+	struct file file;
+	struct gpc_sha1 sha;
+	off_t at;
+	uint64_t asked_ns; /* who does not come back leaves it to others */
 };
 
 struct gpc_elfids {
 	pthread_mutex_t lock;
 	struct known known[KNOWN_MAX];
 	unsigned n; /* beyond KNOWN_MAX the oldest go first */
+	struct sum sum;
 };
 
 struct gpc_elfids *gpc_elfids_new(void)
@@ -47,37 +63,28 @@ void gpc_elfids_free(struct gpc_elfids *e)
 	free(e);
 }
 
-static bool is_file(const struct known *k, const struct stat *st)
+static struct file file_of(const struct stat *st)
 {
-	return k->dev == st->st_dev && k->ino == st->st_ino && k->size == st->st_size &&
-	       k->changed.tv_sec == st->st_ctim.tv_sec && k->changed.tv_nsec == st->st_ctim.tv_nsec;
+	return (struct file){st->st_dev, st->st_ino, st->st_size, st->st_ctim};
 }
 
-static bool recall(struct gpc_elfids *e, const struct stat *st, char ret[GPC_ELFID_MAX])
+static bool is_same(const struct file *a, const struct file *b)
 {
-	unsigned n;
-	autolock(&e->lock);
+	return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
+	       a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
+}
 
-	n = e->n < KNOWN_MAX ? e->n : KNOWN_MAX;
+static bool recall(const struct gpc_elfids *e, const struct file *file, char ret[GPC_ELFID_MAX])
+{
+	unsigned n = e->n < KNOWN_MAX ? e->n : KNOWN_MAX;
+
 	for (unsigned i = 0; i < n; i++) {
-		if (!is_file(&e->known[i], st))
+		if (!is_same(&e->known[i].file, file))
 			continue;
 		memcpy(ret, e->known[i].text, GPC_ELFID_MAX);
 		return true;
 	}
 	return false;
-}
-
-static void keep(struct gpc_elfids *e, const struct stat *st, const char *text)
-{
-	struct known k = {.dev = st->st_dev,
-			  .ino = st->st_ino,
-			  .size = st->st_size,
-			  .changed = st->st_ctim};
-	autolock(&e->lock);
-
-	snprintf(k.text, sizeof k.text, "%s", text);
-	e->known[e->n++ % KNOWN_MAX] = k;
 }
 
 static void put_hex(char ret[GPC_ELFID_MAX], const char *kind, const uint8_t *bytes, unsigned n)
@@ -88,31 +95,68 @@ static void put_hex(char ret[GPC_ELFID_MAX], const char *kind, const uint8_t *by
 		at += snprintf(ret + at, GPC_ELFID_MAX - (size_t)at, "%02x", bytes[i]);
 }
 
-static gpc_status sum_file(int fd, const struct stat *st, char ret[GPC_ELFID_MAX],
-			   struct gpc_err *err)
+/* Takes the sum for a file. False: another one's is being made. */
+static bool begin_sum(struct sum *s, const struct file *file)
+{
+	uint64_t now = gpc_now_ns();
+
+	if (!is_same(&s->file, file)) {
+		if (s->file.size && now - s->asked_ns < STALE_NS)
+			return false;
+		s->file = *file;
+		s->at = 0;
+		gpc_sha1_init(&s->sha);
+	}
+	s->asked_ns = now;
+	return true;
+}
+
+/* One turn of it. */
+static gpc_status add_to_sum(struct sum *s, int fd, struct gpc_err *err)
 {
 	autofree uint8_t *piece = malloc(PIECE);
-	uint8_t sum[GPC_SHA1_BYTES];
-	struct gpc_sha1 sha;
-	off_t at = 0;
-	ssize_t n;
+	uint64_t until = gpc_now_ns() + TURN_NS;
 
-	if (st->st_size > FILE_MAX)
-		return gpc_err_set(err, GPC_E_BUDGET,
-				   "a file of %lld bytes is not read for its sum",
-				   (long long)st->st_size);
 	if (!piece)
 		return gpc_err_nomem(err);
-	gpc_sha1_init(&sha);
-	/* It may be written to meanwhile. */
-	while (at <= FILE_MAX && (n = pread(fd, piece, PIECE, at)) > 0) {
-		gpc_sha1_add(&sha, piece, (size_t)n);
-		at += n;
-	}
-	if (at != st->st_size)
-		return gpc_err_set(err, GPC_E_CORRUPT, "the file changes while it is read");
-	gpc_sha1_end(&sha, sum);
+	do {
+		ssize_t n = pread(fd, piece, PIECE, s->at);
+
+		/* It may be written to meanwhile. */
+		if (n < 0 || (!n && s->at != s->file.size) || s->at + n > s->file.size)
+			return gpc_err_set(err, GPC_E_CORRUPT, "the file changes while it is read");
+		if (!n)
+			return GPC_OK;
+		gpc_sha1_add(&s->sha, piece, (size_t)n);
+		s->at += n;
+	} while (gpc_now_ns() < until);
+	return gpc_err_set(err, GPC_E_RETRY, "not all of the file was read yet");
+}
+
+static gpc_status sum_file(struct gpc_elfids *e, int fd, const struct file *file,
+			   char ret[GPC_ELFID_MAX], struct gpc_err *err)
+{
+	uint8_t sum[GPC_SHA1_BYTES];
+	gpc_status st;
+	autolock(&e->lock);
+
+	if (recall(e, file, ret))
+		return GPC_OK;
+	if (file->size > FILE_MAX)
+		return gpc_err_set(err, GPC_E_BUDGET,
+				   "a file of %lld bytes is not read for its sum",
+				   (long long)file->size);
+	if (!begin_sum(&e->sum, file))
+		return gpc_err_set(err, GPC_E_RETRY, "another file is being read");
+	st = add_to_sum(&e->sum, fd, err);
+	if (st == GPC_E_RETRY)
+		return st;
+	e->sum.file = (struct file){0};
+	gpc_try(st);
+	gpc_sha1_end(&e->sum.sha, sum);
 	put_hex(ret, "sha1", sum, sizeof sum);
+	e->known[e->n % KNOWN_MAX].file = *file;
+	snprintf(e->known[e->n++ % KNOWN_MAX].text, GPC_ELFID_MAX, "%s", ret);
 	return GPC_OK;
 }
 
@@ -121,6 +165,7 @@ gpc_status gpc_elfids_of(struct gpc_elfids *e, const struct gpc_target *t, const
 {
 	autoclose int fd = -1;
 	struct gpc_module_file m;
+	struct file file;
 	uint8_t id[20];
 	uint32_t n = 0;
 	struct stat st;
@@ -133,9 +178,6 @@ gpc_status gpc_elfids_of(struct gpc_elfids *e, const struct gpc_target *t, const
 	}
 	if (fstat(fd, &st) < 0)
 		return gpc_err_sys(err, "fstat");
-	if (recall(e, &st, ret))
-		return GPC_OK;
-	gpc_try(sum_file(fd, &st, ret, err));
-	keep(e, &st, ret);
-	return GPC_OK;
+	file = file_of(&st);
+	return sum_file(e, fd, &file, ret, err);
 }

@@ -14,7 +14,8 @@ struct gpc_elfids *gpc_elfids_new(void); /* NULL: no memory */
 void gpc_elfids_free(struct gpc_elfids *e);
 
 /* Of a mapped file whose base name matches the glob (NULL: the executable). Reads all of a
- * file without a note: not in a hurry. GPC_E_BUDGET: it is too large for that. */
+ * file without a note, in turns of some milliseconds: GPC_E_RETRY says that more is left, or
+ * that another file is being read, and to ask again. GPC_E_BUDGET: it is too large. */
 gpc_status gpc_elfids_of(struct gpc_elfids *e, const struct gpc_target *t, const char *glob,
 			 char ret[GPC_ELFID_MAX], struct gpc_err *err);
 

@@ -3,7 +3,7 @@
  * process events (connector.h), and for sessions without CPU samples, where the
  * use of CPU is seen from /proc/PID/stat. Costs a read per process and scan.
  *
- * One thread. The table is the owner's and locked while it is told. */
+ * One thread, but gpc_scan_expect. The table is the owner's and locked while it is told. */
 #ifndef GPC_PROC_SCAN_H
 #define GPC_PROC_SCAN_H
 
@@ -25,5 +25,13 @@ gpc_status gpc_scan_new(const char *procfs, const struct gpc_scan_setup *setup,
 			struct gpc_scan **ret, struct gpc_err *err);
 void gpc_scan_free(struct gpc_scan *s); /* NULL is fine */
 void gpc_scan_run(struct gpc_scan *s);
+
+/* [any thread] The process is new, or a new program: whether it uses CPU is to be seen soon,
+ * not only at the next scan. Of many at once those beyond a limit are left to that. */
+void gpc_scan_expect(struct gpc_scan *s, int32_t pid, uint64_t now_ns);
+/* Looks at those that are due. */
+void gpc_scan_run_expected(struct gpc_scan *s, uint64_t now_ns);
+/* When the next one is; UINT64_MAX: there is none. */
+uint64_t gpc_scan_due(struct gpc_scan *s);
 
 #endif

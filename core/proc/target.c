@@ -266,3 +266,46 @@ bool gpc_target_lives(const struct gpc_target_view *v)
 	return gpc_proc_stat_read(root, v->target.pid, &stat) &&
 	       stat.start_time == v->target.start_time && !gpc_proc_stat_is_over(&stat);
 }
+
+/* ---- what has become of it ------------------------------------------------------------ */
+
+/* Where the kernel has put its own code: elsewhere for each program. 0: not known. */
+static uint64_t vdso_of(const struct gpc_target *t)
+{
+	for (uint32_t i = 0; i < t->n_maps; i++)
+		if (strcmp(t->maps[i].path, "[vdso]") == 0)
+			return t->maps[i].start;
+	return 0;
+}
+
+static bool is_same_program(const struct gpc_target_view *a, const struct gpc_target_view *b)
+{
+	uint64_t vdso_a = vdso_of(&a->target), vdso_b = vdso_of(&b->target);
+
+	return a->target.start_time == b->target.start_time && a->exe_dev == b->exe_dev &&
+	       a->exe_ino == b->exe_ino && (!vdso_a || !vdso_b || vdso_a == vdso_b);
+}
+
+static unsigned files_of_code(const struct gpc_target *t)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < t->n_maps; i++)
+		n += t->maps[i].prot & GPC_MAP_EXEC && t->maps[i].inode;
+	return n;
+}
+
+enum gpc_target_now gpc_target_compare(const struct gpc_target_view *v,
+				       struct gpc_target_view **fresh)
+{
+	struct gpc_target_id id = {v->target.pid, v->target.id, v->target.exec_count, NULL};
+	autocall(cleanup_view) struct gpc_target_view *now = NULL;
+
+	if (gpc_target_read(&id, &now, NULL) < 0 || !is_same_program(v, now))
+		return GPC_TARGET_OTHER;
+	if (files_of_code(&now->target) == files_of_code(&v->target))
+		return GPC_TARGET_SAME;
+	gpc_target_set_container(now, v->target.container);
+	*fresh = take(now);
+	return GPC_TARGET_GREW;
+}

@@ -46,4 +46,13 @@ void gpc_target_put(struct gpc_target_view *v); /* NULL is fine */
 /* Is it still the same process (pid and start time), and no zombie? */
 bool gpc_target_lives(const struct gpc_target_view *v);
 
+enum gpc_target_now {
+	GPC_TARGET_SAME,
+	GPC_TARGET_OTHER, /* it has ended, or has become another program */
+	GPC_TARGET_GREW   /* it has mapped code since */
+};
+/* What has become of the process since the view was read. GREW: *fresh is the caller's. */
+enum gpc_target_now gpc_target_compare(const struct gpc_target_view *v,
+				       struct gpc_target_view **fresh);
+
 #endif

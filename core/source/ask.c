@@ -2,8 +2,6 @@
 /* The asking: what a reader does with one sample of a pulled process. */
 #include <string.h>
 
-#include <sys/resource.h>
-
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "source/decode.h"
@@ -16,9 +14,8 @@
 
 #define RUNS_MAX    128
 #define STEPS_MAX   GPC_PULLED_MAX
-#define SLOW_NS     (2 * GPC_MS_NS)   /* an answer that takes longer is not taken */
-#define SLOW_MAX    20                /* in a row; then the process is left alone */
-#define SHARE_NS    (100 * GPC_MS_NS) /* of each second of a CPU */
+#define SLOW_NS     (2 * GPC_MS_NS) /* an answer that takes longer is not taken */
+#define SLOW_MAX    20              /* in a row; then the process is left alone */
 #define CHECK_BYTES 64
 /* Nobody runs where a real-time reader is about to; with any other the thread can
  * have got that far. Stack alone does not tell: a loop leaves it as it is. */
@@ -36,6 +33,7 @@ struct call {
 	struct gpc_pull_out out;
 	struct gpc_pulled *ret;
 	bool is_joined;
+	uint64_t begun_ns;
 	struct gpc_pull_native native_unwind;
 	uint64_t native[GPC_PULLED_MAX], native_sp[GPC_PULLED_MAX];
 	gpc_frame frames[GPC_PULLED_MAX];
@@ -74,24 +72,22 @@ static void unwind_native(struct call *c)
 	};
 	uint32_t n;
 
-	if (!gpc_pull_native_begin(&c->native_unwind, c->p, c->t, &c->sample))
-		return;
-	c->native_unwind.native.sps = c->native_sp;
+	c->native_unwind.native->sps = c->native_sp;
 	q.space = c->native_unwind.look.space;
 	q.jit = c->native_unwind.look.jit;
-	if (gpc_native_unwind(&c->native_unwind.native, &q, found) != GPC_NATIVE_DONE)
+	if (gpc_native_unwind(c->native_unwind.native, &q, found) != GPC_NATIVE_DONE)
 		return;
 	n = found->n;
 	if (n && found->frames[n - 1] == GPC_RAW_CUT) {
 		n--;
 		/* Frame pointers that end early may have gone astray. */
-		if (!c->native_unwind.native.is_chain)
+		if (!c->native_unwind.native->is_chain)
 			c->sample.flags |= GPC_PULL_NATIVE_CUT;
 	}
 	for (uint32_t i = 0; i < n; i++)
 		c->native[i] = found->frames[i] + (i > 0);
 	c->sample.n_native = n;
-	if (!c->native_unwind.native.is_chain)
+	if (!c->native_unwind.native->is_chain)
 		c->sample.native_sp = c->native_sp;
 }
 
@@ -114,7 +110,15 @@ static void fill_sample(struct call *c, uint32_t cpu, const struct gpc_perf_form
 					     .stack_bytes = s->stack_bytes,
 					     .native = c->native};
 	c->sample.n_native = native_part(s, c->native);
-	unwind_native(c);
+}
+
+/* Nobody joins a stack of another moment with the native one, and steps go up by
+ * themselves: the kernel's chain is enough for these. */
+static void find_native(struct call *c)
+{
+	if (gpc_pull_native_begin(&c->native_unwind, c->p, c->t, &c->sample) && c->t->c.walk &&
+	    c->sample.flags & GPC_PULL_EXACT)
+		unwind_native(c);
 }
 
 /* Is the stack still as it was when the sample was taken? */
@@ -199,6 +203,27 @@ static void stand_alone(struct call *c)
 	c->ret->n = n + 1;
 }
 
+static struct gpc_pull_whom whom(const struct call *c)
+{
+	return (struct gpc_pull_whom){c->t->c.self, c->t->target, c->sample.tid, c->ret->epoch};
+}
+
+/* A thread that has run on is where it is now. When it was looked at since the sample was
+ * taken, for another one of the batch, that was nearer to it. */
+static bool recall(struct call *c)
+{
+	struct gpc_pull_whom w = whom(c);
+
+	return gpc_pull_recall(c->native_unwind.own, &w, c->record.time, c->ret);
+}
+
+static void remember(struct call *c)
+{
+	struct gpc_pull_whom w = whom(c);
+
+	gpc_pull_remember(c->native_unwind.own, &w, c->begun_ns, c->ret);
+}
+
 static gpc_status ask(struct call *c)
 {
 	reset_out(c);
@@ -207,9 +232,14 @@ static gpc_status ask(struct call *c)
 
 static bool walk(struct call *c)
 {
-	gpc_status st = ask(c);
-	bool is_whole = !has_run(c);
+	bool is_late = !(c->sample.flags & GPC_PULL_EXACT), is_whole;
+	gpc_status st;
 
+	c->is_joined = false;
+	if (is_late && recall(c))
+		return true;
+	st = ask(c);
+	is_whole = !has_run(c);
 	/* Read while it ran: once more, and the collector knows now that it must look out. */
 	if (!is_whole)
 		st = ask(c);
@@ -222,6 +252,8 @@ static bool walk(struct call *c)
 	c->is_joined = c->out.n_runs && is_whole && gpc_join(&c->sample, &c->out, c->ret);
 	if (!c->is_joined)
 		stand_alone(c);
+	if (is_late && !c->is_joined)
+		remember(c);
 	return true;
 }
 
@@ -428,58 +460,6 @@ static struct gpc_puller *get_puller(struct gpc_pulls *p, int32_t pid, struct gp
 	return t;
 }
 
-/* May this CPU's reader go on in this second? */
-static bool has_share(struct gpc_pulls *p, uint32_t cpu, uint64_t now)
-{
-	struct gpc_cpu_share *share;
-
-	if (cpu >= p->n_cpus)
-		return false;
-	share = &p->shares[cpu];
-	if (__atomic_load_n(&share->second, __ATOMIC_RELAXED) != now / GPC_SECOND_NS) {
-		__atomic_store_n(&share->second, now / GPC_SECOND_NS, __ATOMIC_RELAXED);
-		__atomic_store_n(&share->spent_ns, 0, __ATOMIC_RELAXED);
-	}
-	return __atomic_load_n(&share->spent_ns, __ATOMIC_RELAXED) < SHARE_NS;
-}
-
-struct effort {
-	uint64_t ns, cpu_ns;
-	long waits;
-	bool is_realtime; /* then time is all that counts */
-};
-
-static uint64_t us_of(const struct timeval *tv)
-{
-	return (uint64_t)tv->tv_sec * 1000000 + (uint64_t)tv->tv_usec;
-}
-
-static struct effort effort_now(const struct call *c)
-{
-	struct effort e = {.ns = gpc_now_ns(), .is_realtime = is_realtime(c)};
-	struct rusage used;
-
-	if (e.is_realtime)
-		return e;
-	getrusage(RUSAGE_THREAD, &used);
-	e.cpu_ns = 1000 * (us_of(&used.ru_utime) + us_of(&used.ru_stime));
-	e.waits = used.ru_nvcsw;
-	return e;
-}
-
-/* How long the answer took. A reader that is not real-time can be made to wait by
- * a busy machine: nobody's fault here, unless the answer itself waited. */
-static uint64_t time_taken(const struct call *c, const struct effort *begin)
-{
-	uint64_t took = gpc_now_ns() - begin->ns;
-	struct effort now;
-
-	if (took <= SLOW_NS || begin->is_realtime)
-		return took;
-	now = effort_now(c);
-	return now.waits != begin->waits ? took : now.cpu_ns - begin->cpu_ns;
-}
-
 static void count_age(struct call *c, uint64_t now)
 {
 	uint64_t age = now > c->record.time ? now - c->record.time : 0;
@@ -492,9 +472,9 @@ static void count_age(struct call *c, uint64_t now)
 }
 
 /* False: too long. */
-static bool was_quick(struct call *c, uint32_t cpu, const struct effort *begin)
+static bool was_quick(struct call *c, uint32_t cpu, const struct gpc_pull_effort *begin)
 {
-	uint64_t took = time_taken(c, begin);
+	uint64_t took = gpc_pull_effort_ns(begin, SLOW_NS);
 
 	__atomic_add_fetch(&c->p->shares[cpu].spent_ns, took, __ATOMIC_RELAXED);
 	GPC_PULL_ADD(c->p, pull_ns, took);
@@ -510,17 +490,19 @@ static bool was_quick(struct call *c, uint32_t cpu, const struct effort *begin)
 
 static bool answer(struct call *c, uint32_t cpu, const struct gpc_perf_format *format)
 {
-	struct effort begin = effort_now(c);
+	struct gpc_pull_effort begin = gpc_pull_effort_now(is_realtime(c));
 	bool has_frames;
 
-	if (!has_share(c->p, cpu, begin.ns)) {
+	if (!gpc_pull_has_share(c->p, cpu, begin.ns)) {
 		GPC_PULL_ADD(c->p, skipped, 1);
 		return false;
 	}
+	c->begun_ns = begin.ns;
 	fill_sample(c, cpu, format);
 	count_age(c, begin.ns);
 	__atomic_store_n(&c->ret->asked, c->t, __ATOMIC_RELEASE);
 	check_exact(c, begin.ns);
+	find_native(c);
 	c->thread = gpc_puller_thread(c->t, c->sample.tid);
 	c->sample.ns_tid = c->thread.ns_tid;
 	c->sample.thread_name = c->thread.name;
@@ -528,7 +510,8 @@ static bool answer(struct call *c, uint32_t cpu, const struct gpc_perf_format *f
 	c->ret->n = 0;
 	c->ret->epoch = c->writer.writer.epoch;
 	has_frames = (c->t->c.step && step_up(c)) || (c->t->c.walk && walk(c));
-	gpc_puller_is_back(c->p, c->t, c->ret);
+	if (gpc_puller_is_back(c->p, c->t, c->ret) && c->native_unwind.own)
+		gpc_native_rest(&c->native_unwind.own->native);
 	count_exact(c);
 	if (!was_quick(c, cpu, &begin) || !has_frames)
 		return false;
@@ -549,6 +532,8 @@ bool gpc_pulls_pull(void *pulls, uint32_t cpu, const void *record, size_t n,
 	c.p = pulls;
 	c.ret = ret;
 	c.native_unwind.code = NULL;
+	c.native_unwind.own = NULL;
+	ret->stack_from = ret->stack_to = 0;
 	if (!gpc_perf_decode(record, n, format, &c.record) || !c.record.sample.n_regs)
 		return false;
 	__atomic_add_fetch(&c.p->inside, 1, __ATOMIC_ACQ_REL);
@@ -560,9 +545,14 @@ bool gpc_pulls_pull(void *pulls, uint32_t cpu, const void *record, size_t n,
 	if (gpc_pull_may_ask(c.p, c.t) && !__atomic_load_n(&c.t->is_given_up, __ATOMIC_ACQUIRE) &&
 	    !__atomic_load_n(&c.t->hanging, __ATOMIC_ACQUIRE)) {
 		GPC_PULL_ADD(c.p, asked, 1);
+		c.native_unwind.own = gpc_pull_own(ret);
 		has_frames = answer(&c, cpu, format);
 		gpc_pull_native_end(&c.native_unwind);
 	}
+	/* The frames are all that the stack was for. */
+	if (has_frames && !c.p->keeps_stacks)
+		(void)gpc_perf_stack_extent(record, &c.record.sample, &ret->stack_from,
+					    &ret->stack_to);
 	gpc_names_put(c.names);
 	gpc_puller_put(c.t);
 	__atomic_sub_fetch(&c.p->inside, 1, __ATOMIC_ACQ_REL);

@@ -316,6 +316,19 @@ bool gpc_perf_decode(const void *record, size_t size, const struct gpc_perf_form
 	return !body.bad && !trailer.bad;
 }
 
+bool gpc_perf_stack_extent(const void *record, const struct gpc_perf_sample *s, uint32_t *from,
+			   uint32_t *to)
+{
+	uint64_t size;
+
+	if (!s->stack)
+		return false;
+	memcpy(&size, s->stack - sizeof size, sizeof size);
+	*from = (uint32_t)(s->stack - sizeof size - (const uint8_t *)record);
+	*to = *from + (uint32_t)size + 2 * sizeof size;
+	return true;
+}
+
 size_t gpc_perf_time_offset(const struct perf_event_header *head,
 			    const struct gpc_perf_format *format)
 {

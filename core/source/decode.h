@@ -69,6 +69,11 @@ struct gpc_perf_record {
 bool gpc_perf_decode(const void *record, size_t size, const struct gpc_perf_format *format,
 		     struct gpc_perf_record *ret);
 
+/* Of a sample that was decoded from record: where its copy of the stack stands in it, with
+ * what tells its length. False: it has none. */
+bool gpc_perf_stack_extent(const void *record, const struct gpc_perf_sample *s, uint32_t *from,
+			   uint32_t *to);
+
 /* Where the time of a record stands, for ordering without decoding: an offset
  * from the record's start, 0 when it has none. */
 size_t gpc_perf_time_offset(const struct perf_event_header *head,

@@ -92,8 +92,7 @@ uint64_t gpc_perf_timer_ns(const struct gpc_perf_request *req)
 		req->type == PERF_TYPE_SOFTWARE &&
 		(req->config == PERF_COUNT_SW_CPU_CLOCK || req->config == PERF_COUNT_SW_TASK_CLOCK);
 
-	return is_clock && req->samples && !req->is_period && req->rate ? GPC_SECOND_NS / req->rate
-									: 0;
+	return is_clock && !req->is_period && req->rate ? GPC_SECOND_NS / req->rate : 0;
 }
 
 /* One wish that can be given up; apply says whether it was there. */

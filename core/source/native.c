@@ -29,13 +29,38 @@ static enum gpc_code_state hold(struct gpc_native *n, uint32_t image,
 	return state;
 }
 
+void gpc_native_let_go(struct gpc_native *n, uint32_t image)
+{
+	size_t i = image % HELD;
+
+	if (!image || n->held[i].image != image)
+		return;
+	gpc_unwind_tables_put(n->tables, image);
+	n->held[i].image = 0;
+}
+
 void gpc_native_rest(struct gpc_native *n)
 {
-	for (size_t i = 0; i < HELD; i++) {
-		if (n->held[i].image)
-			gpc_unwind_tables_put(n->tables, n->held[i].image);
-		n->held[i].image = 0;
+	for (size_t i = 0; i < HELD; i++)
+		gpc_native_let_go(n, n->held[i].image);
+}
+
+/* The table of an image is the same whenever it is built, as its file is. That of code
+ * which a process makes is not. */
+const struct gpc_packed_rule *gpc_native_rule(void *ctx, const struct gpc_code *code)
+{
+	struct gpc_native_rules *recent = ((struct gpc_native_look *)ctx)->n->recent;
+	uint64_t hash = (code->vaddr + code->image) * UINT64_C(0x9E3779B97F4A7C15);
+	size_t i = (hash >> 40) % GPC_NATIVE_RULES;
+
+	if (!recent || !code->image)
+		return gpc_unwind_table_find(code->table, code->vaddr);
+	if (recent->at[i].image != code->image || recent->at[i].vaddr != code->vaddr) {
+		recent->at[i].image = code->image;
+		recent->at[i].vaddr = code->vaddr;
+		recent->at[i].rule = gpc_unwind_table_number(code->table, code->vaddr);
 	}
+	return gpc_unwind_table_rule(code->table, recent->at[i].rule);
 }
 
 /* Code may have been replaced since the file was read: it is to be read after the sample
@@ -61,6 +86,7 @@ static enum gpc_code_state find_made(struct gpc_native_look *l, uint64_t address
 	if (is_stale(l) && !l->is_last)
 		return GPC_CODE_WAITING;
 	ret->vaddr = address;
+	ret->image = 0;
 	return gpc_unwind_table_find(ret->table, address) ? GPC_CODE_KNOWN : GPC_CODE_PLAIN;
 }
 
@@ -73,6 +99,7 @@ static enum gpc_code_state of_image(struct gpc_native_look *l, const struct gpc_
 	if (!image)
 		return GPC_CODE_PLAIN;
 	state = hold(l->n, image, &ret->table);
+	ret->image = image;
 	if (state == GPC_CODE_KNOWN &&
 	    !gpc_unwind_table_vaddr(ret->table, address - a->start + a->offset, &ret->vaddr))
 		return GPC_CODE_PLAIN;
@@ -114,7 +141,7 @@ static bool is_root(struct gpc_native_look *l, uint64_t place)
 
 	if (gpc_native_find(l, place, &code) != GPC_CODE_KNOWN)
 		return false;
-	rule = gpc_unwind_table_find(code.table, code.vaddr);
+	rule = gpc_native_rule(l, &code);
 	for (uint32_t i = 0; rule && i < rule->n; i++)
 		if (gpc_rule_reg(rule->reg[i]) == rule->ra)
 			return gpc_rule_kind(rule->reg[i]) == GPC_RULE_UNDEFINED;
@@ -202,6 +229,7 @@ enum gpc_native_answer gpc_native_unwind(struct gpc_native *n, const struct gpc_
 				    .is_last = q->is_last};
 	struct gpc_unwind_view v = {.arch = gpc_unwind_arch_here(),
 				    .find = gpc_native_find,
+				    .rule = gpc_native_rule,
 				    .ctx = &l,
 				    .sps = n->sps};
 	struct gpc_unwind_regs regs;

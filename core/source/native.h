@@ -20,6 +20,17 @@ enum gpc_unwind_mode {
 	GPC_UNWIND_SMART, /* of the two the complete one, then the deeper */
 };
 
+/* Rules of places of images, by a hash of both: stacks are alike, and looking in a table
+ * touches memory that nobody else does. Zeroed at first. */
+#define GPC_NATIVE_RULES 512
+struct gpc_native_rules {
+	struct {
+		uint64_t vaddr;
+		uint32_t image; /* 0: none */
+		uint16_t rule;  /* gpc_unwind_table_number */
+	} at[GPC_NATIVE_RULES];
+};
+
 struct gpc_native_stats {           /* since the beginning */
 	uint64_t samples;           /* that were unwound */
 	uint64_t complete;          /* ended at a root */
@@ -36,6 +47,8 @@ struct gpc_native {
 	/* NULL, or GPC_PULLED_MAX numbers: of each frame of the last answer the stack pointer
 	 * of its caller; of no meaning with is_chain. */
 	uint64_t *sps;
+	/* NULL, or what was found out at earlier samples. */
+	struct gpc_native_rules *recent;
 	/* Tables in use since gpc_native_rest. */
 	struct {
 		uint32_t image; /* 0: none */
@@ -56,6 +69,7 @@ struct gpc_native_look {
 	bool is_blind;               /* that was so */
 };
 enum gpc_code_state gpc_native_find(void *look, uint64_t address, struct gpc_code *ret);
+const struct gpc_packed_rule *gpc_native_rule(void *look, const struct gpc_code *code);
 
 enum gpc_native_answer {
 	GPC_NATIVE_CHAIN, /* the sample's own chain is all there is */
@@ -78,5 +92,7 @@ enum gpc_native_answer gpc_native_unwind(struct gpc_native *n, const struct gpc_
 					 struct gpc_pulled *ret);
 /* When a batch is done: tables are given back. */
 void gpc_native_rest(struct gpc_native *n);
+/* The same of one; nothing when it is not held. */
+void gpc_native_let_go(struct gpc_native *n, uint32_t image);
 
 #endif

@@ -77,6 +77,11 @@ void gpc_pulls_set_realtime(struct gpc_pulls *p, bool is_realtime)
 	__atomic_store_n(&p->is_realtime, is_realtime, __ATOMIC_RELAXED);
 }
 
+void gpc_pulls_keep_stacks(struct gpc_pulls *p)
+{
+	p->keeps_stacks = true;
+}
+
 void gpc_pulls_set_names(struct gpc_pulls *p, struct gpc_names *names)
 {
 	struct gpc_names *old;
@@ -247,18 +252,23 @@ void gpc_pulls_hangs(void *pulls, const struct gpc_pulled *ret)
 		add_hung(t, ret);
 }
 
-void gpc_puller_is_back(struct gpc_pulls *p, struct gpc_puller *t, struct gpc_pulled *ret)
+bool gpc_puller_is_back(struct gpc_pulls *p, struct gpc_puller *t, struct gpc_pulled *ret)
 {
+	bool was_given_up = false;
+
 	pthread_mutex_lock(&p->asked_lock);
 	__atomic_store_n(&ret->asked, NULL, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&p->asked_lock);
 	if (!__atomic_load_n(&t->hanging, __ATOMIC_ACQUIRE))
-		return;
+		return false;
 	autolock(&t->lock);
 	for (size_t i = 0; i < t->hung.n; i++)
-		if (t->hung.at[i] == ret)
+		if (t->hung.at[i] == ret) {
 			t->hung.at[i--] = t->hung.at[--t->hung.n];
+			was_given_up = true;
+		}
 	__atomic_store_n(&t->hanging, (uint32_t)t->hung.n, __ATOMIC_RELEASE);
+	return was_given_up;
 }
 
 static void check_hanging(struct gpc_puller *t)

@@ -41,6 +41,8 @@ bool gpc_pulls_free(struct gpc_pulls *p);
 bool gpc_pulls_has_stuck(struct gpc_pulls *p); /* when all readers were stopped */
 /* What the readers' priority vouches for. */
 void gpc_pulls_set_realtime(struct gpc_pulls *p, bool is_realtime);
+/* Records go on as they are: somebody writes them down. Before readers are. */
+void gpc_pulls_keep_stacks(struct gpc_pulls *p);
 /* Names that answers are numbers of; a reference is taken. */
 void gpc_pulls_set_names(struct gpc_pulls *p, struct gpc_names *names);
 
@@ -67,6 +69,7 @@ gpc_status gpc_pulls_release(struct gpc_pulls *p, const void *self, uint64_t tar
 bool gpc_pulls_pull(void *pulls, uint32_t cpu, const void *record, size_t n,
 		    const struct gpc_perf_format *format, struct gpc_pulled *ret);
 void gpc_pulls_hangs(void *pulls, const struct gpc_pulled *ret);
+void gpc_pulls_end(void *pulls, struct gpc_pulled *ret);
 
 /* Now and then, from a thread that may open files: thread numbers in other pid
  * namespaces. */

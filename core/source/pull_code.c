@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "source/pull_impl.h"
 #include "source/regs.h"
 
+#define HOLD_NS   (200 * GPC_MS_NS)
 #define AHEAD_MAX 64 /* images of a process whose tables are built before they are met */
 
 void gpc_pull_code_put(struct gpc_pull_code *code)
@@ -146,24 +148,63 @@ bool gpc_pull_native_begin(struct gpc_pull_native *n, struct gpc_pulls *p, struc
 	n->code = tables && t ? get_code(t) : NULL;
 	if (!n->code)
 		return false;
-	n->native = (struct gpc_native){.tables = tables};
-	n->look = (struct gpc_native_look){.n = &n->native,
+	n->native = n->own ? &n->own->native : &n->brief;
+	if (!n->own)
+		n->brief = (struct gpc_native){0};
+	n->native->tables = tables;
+	n->native->recent = n->own ? &n->own->rules : NULL;
+	n->native->sps = NULL;
+	n->look = (struct gpc_native_look){.n = n->native,
 					   .space = &n->code->space,
 					   .jit = n->code->jit,
 					   .is_last = true};
 	n->memory = (struct gpc_unwind_source){p->mem, t->target, sample};
 	n->view = (struct gpc_unwind_view){.arch = gpc_unwind_arch_here(),
 					   .find = gpc_native_find,
+					   .rule = gpc_native_rule,
 					   .ctx = &n->look,
 					   .mem = {.more = read_more, .ctx = &n->memory}};
 	return true;
+}
+
+struct gpc_pull_own *gpc_pull_own(struct gpc_pulled *reader)
+{
+	if (!reader->own)
+		reader->own = calloc(1, sizeof(struct gpc_pull_own));
+	return reader->own;
+}
+
+/* A reader holds tables of files beyond the sample, because it needs them at the next one
+ * again, but not for ever: they are to be forgotten when nobody needs them. */
+static void rest(struct gpc_pull_own *own, uint64_t now)
+{
+	if (!own->held_ns)
+		own->held_ns = now;
+	if (now - own->held_ns < HOLD_NS)
+		return;
+	gpc_native_rest(&own->native);
+	own->held_ns = 0;
+}
+
+void gpc_pulls_end(void *pulls, struct gpc_pulled *ret)
+{
+	struct gpc_pull_own *own = ret->own;
+
+	(void)pulls;
+	if (own)
+		gpc_native_rest(&own->native);
 }
 
 void gpc_pull_native_end(struct gpc_pull_native *n)
 {
 	if (!n->code)
 		return;
-	gpc_native_rest(&n->native);
+	if (n->own) {
+		gpc_native_let_go(n->native, n->code->jit);
+		rest(n->own, n->memory.sample->time_ns);
+	} else {
+		gpc_native_rest(n->native);
+	}
 	gpc_pull_code_put(n->code);
 	n->code = NULL;
 }
@@ -229,7 +270,7 @@ bool gpc_pulls_up(struct gpc_pulls *p, const struct gpc_target *target,
 		  const struct gpc_pull_sample *sample, struct gpc_step_state *state)
 {
 	struct gpc_puller *t = puller_of(p, target);
-	struct gpc_pull_native n;
+	struct gpc_pull_native n = {.own = NULL};
 	bool is_up;
 
 	if (gpc_pull_native_begin(&n, p, t, sample)) {

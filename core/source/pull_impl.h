@@ -71,6 +71,7 @@ struct gpc_pulls {
 	struct gpc_unwind_tables *tables; /* atomic; NULL: frame pointers only */
 	enum gpc_unwind_mode unwind;      /* atomic */
 	bool is_realtime;                 /* atomic: all readers are */
+	bool keeps_stacks;                /* records are wanted whole; set before readers are */
 	uint32_t inside;                  /* atomic: readers in gpc_pulls_pull */
 	/* Held to end asking (gpc_pulled.asked), and to say that who is asked hangs:
 	 * before the lock of a puller. */
@@ -82,22 +83,55 @@ struct gpc_pulls {
 	struct gpc_names *names;
 };
 
+struct gpc_pull_whom {
+	const void *self; /* the collector */
+	uint64_t target;
+	int32_t tid;
+	uint32_t epoch; /* of names */
+};
+
+/* A walk's answer that stood alone. */
+#define GPC_PULL_ANSWER_MAX 128 /* frames; longer ones are not kept */
+struct gpc_pull_answer {
+	struct gpc_pull_whom of;
+	uint64_t read_ns; /* when it was begun; 0: none */
+	uint32_t n;
+	uint64_t frames[GPC_PULL_ANSWER_MAX];
+};
+
+/* What a reader keeps from one sample to the next (gpc_pulled.own). */
+struct gpc_pull_own {
+	struct gpc_native native;
+	struct gpc_native_rules rules;
+	uint64_t held_ns;                 /* since when it holds tables; 0: none */
+	struct gpc_pull_answer latest[8]; /* by thread */
+};
+/* pull_recall.c; own may be NULL. The answer that was begun at since_ns or later. */
+bool gpc_pull_recall(const struct gpc_pull_own *own, const struct gpc_pull_whom *of,
+		     uint64_t since_ns, struct gpc_pulled *ret);
+void gpc_pull_remember(struct gpc_pull_own *own, const struct gpc_pull_whom *of, uint64_t read_ns,
+		       const struct gpc_pulled *answer);
+
 /* [reader] Is enough known of what it has mapped for its stacks to be told? */
 bool gpc_pull_may_ask(struct gpc_pulls *p, struct gpc_puller *t);
 
 /* Native frames of a pulled process: pull_code.c. For the length of one answer. */
 struct gpc_pull_native {
-	struct gpc_native native;
+	struct gpc_native *native; /* of the reader that asks; else brief */
+	struct gpc_native brief;
+	struct gpc_pull_own *own; /* NULL: there is none */
 	struct gpc_pull_code *code;
 	struct gpc_native_look look;
 	struct gpc_unwind_source memory;
 	struct gpc_unwind_view view;
 };
-/* False: there is nothing but frame pointers. t may be NULL then. sample and t are
- * borrowed until gpc_pull_native_end. */
+/* False: there is nothing but frame pointers. t may be NULL then. sample, t and n->own
+ * (which may be NULL) are borrowed until gpc_pull_native_end. */
 bool gpc_pull_native_begin(struct gpc_pull_native *n, struct gpc_pulls *p, struct gpc_puller *t,
 			   const struct gpc_pull_sample *sample);
 void gpc_pull_native_end(struct gpc_pull_native *n);
+/* [reader] What it keeps; NULL: no memory. */
+struct gpc_pull_own *gpc_pull_own(struct gpc_pulled *reader);
 void gpc_pull_code_put(struct gpc_pull_code *code); /* NULL is fine */
 /* One up; regs follow. */
 enum gpc_unwind_result gpc_pull_native_up(struct gpc_pull_native *n, struct gpc_unwind_regs *regs,
@@ -108,8 +142,24 @@ enum gpc_unwind_result gpc_pull_native_up(struct gpc_pull_native *n, struct gpc_
 
 void gpc_puller_put(struct gpc_puller *t);
 
-/* [reader] Back from the one it asked, which may count as hanging since. */
-void gpc_puller_is_back(struct gpc_pulls *p, struct gpc_puller *t, struct gpc_pulled *ret);
+/* [reader] Back from the one it asked, which may count as hanging since: then this reader
+ * has been given up, and true is returned. */
+bool gpc_puller_is_back(struct gpc_pulls *p, struct gpc_puller *t, struct gpc_pulled *ret);
+
+/* ---- pull_effort.c: what answers take -------------------------------------------- */
+
+struct gpc_pull_effort {
+	uint64_t ns, cpu_ns;
+	long waits;
+	bool is_realtime; /* then time is all that counts */
+};
+struct gpc_pull_effort gpc_pull_effort_now(bool is_realtime);
+/* Since begin. Of a reader that is not real-time, and if it is more than slow_ns: its CPU
+ * time, for a busy machine can make it wait; nobody's fault here, unless the answer itself
+ * waited. */
+uint64_t gpc_pull_effort_ns(const struct gpc_pull_effort *begin, uint64_t slow_ns);
+/* May this CPU's reader go on in this second? */
+bool gpc_pull_has_share(struct gpc_pulls *p, uint32_t cpu, uint64_t now);
 
 /* ---- pull_names.c ------------------------------------------------------------- */
 

@@ -3,10 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -32,7 +32,7 @@ struct gpc_reader_thread {
 	struct gpc_pull_hooks hooks;
 	enum gpc_priority wanted, got;
 	pthread_t thread;
-	int stop_fd, tid;
+	int epoll, stop_fd, tid;
 	uint64_t busy_since_ns;                    /* atomic; 0: not in pull() */
 	uint64_t suspect_since_ns, suspect_cpu_ns; /* the owner's */
 	bool is_given_up, is_ready, is_stopping;
@@ -41,8 +41,11 @@ struct gpc_reader_thread {
 	bool is_late; /* the thread's own, as what follows */
 	uint64_t sampled_ns;
 	struct gpc_spacing spacing;
+	/* The slot's, so that the record in flight stays there for who hangs. */
+	struct gpc_ring ring;
+	const void *record; /* the one in flight, n bytes */
 	size_t n;
-	uint64_t record[GPC_RECORD_MAX / 8]; /* the one in flight */
+	uint64_t wrapped[GPC_RECORD_MAX / 8];
 	struct gpc_pulled pulled;
 };
 
@@ -57,7 +60,10 @@ static void put(struct gpc_reader_thread *t)
 {
 	if (__atomic_sub_fetch(&t->refs, 1, __ATOMIC_ACQ_REL))
 		return;
+	close(t->epoll);
 	close(t->stop_fd);
+	gpc_ring_unmap(&t->ring);
+	free(t->pulled.own);
 	pthread_cond_destroy(&t->ready);
 	pthread_mutex_destroy(&t->lock);
 	free(t);
@@ -84,26 +90,18 @@ static void tell_ready(struct gpc_reader_thread *t, enum gpc_priority got)
 	pthread_cond_signal(&t->ready);
 }
 
-/* The next record of the ring; false: there is none, or the slot is no longer ours. */
-static bool lift(struct gpc_reader_thread *t)
-{
-	autolock(&t->lock);
-
-	if (t->is_given_up || t->is_stopping)
-		return false;
-	t->n = gpc_slot_lift(t->slot, t->record);
-	t->sampled_ns = t->n ? t->slot->in_flight_ns : 0;
-	return t->n > 0;
-}
-
-/* False when this reader was given up while it read. */
-static bool hand_on(struct gpc_reader_thread *t, bool has_frames)
+/* Hands the record in flight on, if there is one, and takes the next from the ring, if
+ * there is one. False: this reader was given up while it read. */
+static bool go_on(struct gpc_reader_thread *t, bool has_frames)
 {
 	autolock(&t->lock);
 
 	if (t->is_given_up)
 		return false;
-	gpc_slot_put(t->slot, t->record, t->n, has_frames ? &t->pulled : NULL);
+	if (t->record)
+		gpc_slot_put(t->slot, t->record, t->n, has_frames ? &t->pulled : NULL);
+	t->record = t->is_stopping ? NULL : gpc_slot_lift(t->slot, t->wrapped, &t->n);
+	t->sampled_ns = t->record ? t->slot->in_flight_ns : 0;
 	return true;
 }
 
@@ -115,12 +113,25 @@ static bool is_sample(const struct gpc_reader_thread *t)
 	return head.type == PERF_RECORD_SAMPLE;
 }
 
-/* Whom to poll after fd has ended; -1: nobody is left who writes into the ring. */
-static int next_fd(struct gpc_reader_thread *t, int fd)
+/* By its edges: the ring is always read to its end, and the kernel need not look a second
+ * time before it waits. fd below 0: nobody is left who writes into the ring. */
+static void watch(struct gpc_reader_thread *t, int fd)
+{
+	struct epoll_event ev = {.events = EPOLLIN | EPOLLET, .data.fd = fd};
+
+	if (fd >= 0)
+		(void)epoll_ctl(t->epoll, EPOLL_CTL_ADD, fd, &ev);
+}
+
+/* Another event that writes into the ring tells of it after fd has ended. */
+static void watch_another(struct gpc_reader_thread *t, int fd)
 {
 	autolock(&t->lock);
 
-	return t->is_given_up ? -1 : gpc_slot_next_fd(t->slot, fd);
+	if (t->is_given_up)
+		return;
+	(void)epoll_ctl(t->epoll, EPOLL_CTL_DEL, fd, NULL);
+	watch(t, gpc_slot_next_fd(t->slot, fd));
 }
 
 static bool pull(struct gpc_reader_thread *t)
@@ -135,7 +146,9 @@ static bool pull(struct gpc_reader_thread *t)
 
 static bool read_ring(struct gpc_reader_thread *t)
 {
-	while (lift(t)) {
+	bool is_ours = go_on(t, false);
+
+	while (is_ours && t->record) {
 		bool has_frames = false;
 
 		if (is_sample(t)) {
@@ -143,18 +156,25 @@ static bool read_ring(struct gpc_reader_thread *t)
 			gpc_spacing_next(&t->spacing, t->sampled_ns);
 			has_frames = !t->is_late && pull(t);
 		}
-		if (!hand_on(t, has_frames))
-			return false;
+		is_ours = go_on(t, has_frames);
 	}
-	return true;
+	return is_ours;
+}
+
+/* The hooks are there as long as this reader is the slot's. */
+static void end(struct gpc_reader_thread *t)
+{
+	autolock(&t->lock);
+
+	if (!t->is_given_up && t->hooks.end)
+		t->hooks.end(t->hooks.ctx, &t->pulled);
 }
 
 static void *run(void *arg)
 {
 	struct gpc_reader_thread *t = arg;
 	bool is_batched = t->wanted == GPC_PRIORITY_BATCHED;
-	struct pollfd fds[2] = {{.fd = t->stop_fd, .events = POLLIN},
-				{.fd = t->ring_fd, .events = POLLIN}};
+	struct epoll_event ev;
 	enum gpc_priority got;
 	bool is_over = false;
 
@@ -167,20 +187,24 @@ static void *run(void *arg)
 	 * A batched one reads it with its first batch: no process is read before the
 	 * starter, who holds locks that a reader that hangs is given up under, goes on. */
 	t->is_late = true;
-	if (!is_batched)
+	/* Watched first: what is told of before is not told again. */
+	if (!is_batched) {
+		watch(t, t->ring_fd);
 		is_over = !read_ring(t);
+	}
 	t->is_late = false;
 	tell_ready(t, got);
 	while (!is_over) {
-		int n = poll(fds, is_batched ? 1 : 2, is_batched ? BATCH_MS : -1);
+		int n = epoll_wait(t->epoll, &ev, 1, is_batched ? BATCH_MS : -1);
 
-		if ((n < 0 && errno != EINTR) || fds[0].revents)
+		if ((n < 0 && errno != EINTR) || (n > 0 && ev.data.fd == t->stop_fd))
 			break;
 		/* The event's thread has ended, or its CPU has gone. */
-		if (fds[1].revents & (POLLHUP | POLLERR))
-			fds[1].fd = next_fd(t, fds[1].fd);
+		if (n > 0 && ev.events & (EPOLLHUP | EPOLLERR))
+			watch_another(t, ev.data.fd);
 		is_over = !read_ring(t);
 	}
+	end(t);
 	put(t);
 	return NULL;
 }
@@ -192,6 +216,7 @@ static struct gpc_reader_thread *new_thread(struct gpc_slot *slot,
 					    enum gpc_priority wanted)
 {
 	struct gpc_reader_thread *t = calloc(1, sizeof *t);
+	struct epoll_event stop = {.events = EPOLLIN};
 
 	if (!t)
 		return NULL;
@@ -205,8 +230,11 @@ static struct gpc_reader_thread *new_thread(struct gpc_slot *slot,
 	t->wanted = wanted;
 	gpc_mutex_init_inherit(&t->lock);
 	gpc_cond_init(&t->ready);
-	t->stop_fd = eventfd(0, EFD_CLOEXEC);
-	if (t->stop_fd < 0) {
+	t->epoll = epoll_create1(EPOLL_CLOEXEC);
+	t->stop_fd = stop.data.fd = eventfd(0, EFD_CLOEXEC);
+	if (t->epoll < 0 || t->stop_fd < 0 ||
+	    epoll_ctl(t->epoll, EPOLL_CTL_ADD, t->stop_fd, &stop) < 0 ||
+	    !gpc_ring_share(&slot->ring, &t->ring)) {
 		put(t);
 		return NULL;
 	}

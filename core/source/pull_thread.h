@@ -26,6 +26,9 @@ struct gpc_pull_hooks {
 	/* [reader] The user stack of a sample; false: nothing to add. */
 	bool (*pull)(void *ctx, uint32_t cpu, const void *record, size_t n,
 		     const struct gpc_perf_format *format, struct gpc_pulled *ret);
+	/* [reader] It ends: what it keeps (ret->own) is freed, with free(). Not called of one
+	 * that was given up. */
+	void (*end)(void *ctx, struct gpc_pulled *ret);
 	/* The reader that is in pull() with this ret does not come back. */
 	void (*hangs)(void *ctx, const struct gpc_pulled *ret);
 };

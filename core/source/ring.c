@@ -2,6 +2,7 @@
 #include "source/ring.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -31,9 +32,25 @@ gpc_status gpc_ring_map(int fd, size_t bytes, size_t min_bytes, struct gpc_ring 
 
 void gpc_ring_unmap(struct gpc_ring *ring)
 {
-	if (ring->page)
+	if (ring->page && (!ring->users || atomic_fetch_sub(ring->users, 1) == 1)) {
 		munmap(ring->page, (size_t)sysconf(_SC_PAGESIZE) + ring->size);
+		free(ring->users);
+	}
 	ring->page = NULL;
+	ring->users = NULL;
+}
+
+bool gpc_ring_share(struct gpc_ring *ring, struct gpc_ring *ret)
+{
+	if (!ring->users) {
+		ring->users = malloc(sizeof *ring->users);
+		if (!ring->users)
+			return false;
+		atomic_init(ring->users, 1);
+	}
+	atomic_fetch_add(ring->users, 1);
+	*ret = *ring;
+	return true;
 }
 
 void gpc_ring_refresh(struct gpc_ring *ring)

@@ -4,6 +4,7 @@
 #ifndef GPC_SOURCE_RING_H
 #define GPC_SOURCE_RING_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,6 +20,7 @@ struct gpc_ring {
 	uint64_t tail; /* up to here we have read */
 	uint64_t last_time;
 	struct gpc_perf_format format;
+	atomic_uint *users; /* of the mapping; NULL: this is the only one */
 };
 
 /* Maps fd's ring with the wanted number of data bytes (a power of two), or half
@@ -26,6 +28,9 @@ struct gpc_ring {
 gpc_status gpc_ring_map(int fd, size_t bytes, size_t min_bytes, struct gpc_ring *ret,
 			struct gpc_err *err);
 void gpc_ring_unmap(struct gpc_ring *ring);
+/* ret: what lies in the ring stays readable until both were unmapped. False: no memory.
+ * Not thread-safe. */
+bool gpc_ring_share(struct gpc_ring *ring, struct gpc_ring *ret);
 
 /* Looks for what the kernel has written meanwhile. */
 void gpc_ring_refresh(struct gpc_ring *ring);

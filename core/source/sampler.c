@@ -178,6 +178,7 @@ static gpc_status build(struct gpc_sampler *s, struct gpc_err *err)
 
 	s->proc_fd = s->threads.proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	s->native.recent = &s->rules;
 	if (s->stop_fd < 0)
 		return gpc_err_sys(err, "eventfd");
 	gpc_try(gpc_images_new(&limits, s->log, &s->images, err));
@@ -194,8 +195,10 @@ static gpc_status build(struct gpc_sampler *s, struct gpc_err *err)
 				      .ctx = s->config.ctx};
 	gpc_try(gpc_mem_new(MEM_FILES, NULL, &s->mem, err));
 	gpc_try(gpc_pulls_new(s->mem, s->log, &s->pulls, err));
-	if (s->config.raw_path)
+	if (s->config.raw_path) {
+		gpc_pulls_keep_stacks(s->pulls);
 		gpc_try(gpc_rawfile_new(s->config.raw_path, &s->rawfile, err));
+	}
 	return GPC_OK;
 }
 
@@ -330,22 +333,32 @@ static gpc_status open_one(struct gpc_sampler *s, const struct gpc_perf_request 
 	return add_stream(s, ring, wanted->unwind, ret_stream, err);
 }
 
+/* Samples that are pulled need distances that can be set (spacing.h). */
+static bool is_second_best(const struct gpc_sampler *s, const struct gpc_perf_request *req)
+{
+	return s->has_pull && !gpc_perf_timer_ns(req);
+}
+
 gpc_status gpc_sampler_open(struct gpc_sampler *s, const struct gpc_perf_request *candidates,
 			    uint32_t n, uint32_t *ret_stream, uint32_t *ret_index,
 			    struct gpc_err *err)
 {
 	gpc_status st = gpc_err_set(err, GPC_E_CONFIG, "no event was asked for");
 
-	for (uint32_t i = 0; i < n; i++) {
-		st = open_one(s, &candidates[i], ret_stream, err);
+	for (uint32_t i = 0; i < 2 * n; i++) {
+		const struct gpc_perf_request *req = &candidates[i % n];
+
+		if (is_second_best(s, req) != (i >= n))
+			continue;
+		st = open_one(s, req, ret_stream, err);
 		if (st == GPC_E_GONE || st == GPC_E_NOMEM)
 			return st; /* whom to measure: no other event helps */
 		if (st < 0) {
 			gpc_debug(s->log, "source", "%s", err ? err->text : "");
 			continue;
 		}
-		*ret_index = i;
-		gpc_sampler_set_unwind(s, candidates[i].unwind);
+		*ret_index = i % n;
+		gpc_sampler_set_unwind(s, req->unwind);
 		return GPC_OK;
 	}
 	return st;

@@ -60,6 +60,7 @@ struct gpc_sampler {
 	bool kernel_changed, has_sideband;
 	struct gpc_folded folded;
 	struct gpc_native native;
+	struct gpc_native_rules rules;
 	struct gpc_pulled unwound;
 	vec(struct gpc_late_sample) late;
 	size_t late_bytes;

@@ -10,6 +10,7 @@ static void start_readers(struct gpc_sampler *s)
 {
 	struct gpc_pull_hooks hooks = {.ctx = s->pulls,
 				       .pull = gpc_pulls_pull,
+				       .end = gpc_pulls_end,
 				       .hangs = gpc_pulls_hangs};
 	struct gpc_err err;
 

@@ -144,24 +144,19 @@ void gpc_slot_release(struct gpc_slot *s)
 
 /* ---- the reader's thread -------------------------------------------------------- */
 
-size_t gpc_slot_lift(struct gpc_slot *s, void *buf)
+const void *gpc_slot_lift(struct gpc_slot *s, void *buf, size_t *size)
 {
 	autolock(&s->lock);
 	const void *record;
-	size_t size = 0;
 	uint64_t time = 0;
 
 	gpc_ring_refresh(&s->ring);
 	if (!gpc_ring_next_time(&s->ring, &time))
-		return 0;
-	record = gpc_ring_take(&s->ring, buf, &size);
-	if (!record)
-		return 0;
-	if (record != buf)
-		memcpy(buf, record, size);
-	gpc_ring_release(&s->ring);
-	s->in_flight_ns = time ? time : 1;
-	return size;
+		return NULL;
+	record = gpc_ring_take(&s->ring, buf, size);
+	if (record)
+		s->in_flight_ns = time ? time : 1;
+	return record;
 }
 
 /* Moves what is left to the front before the queue grows. */
@@ -175,12 +170,36 @@ static bool make_room(struct gpc_slot *s, size_t n)
 	return s->queue.n + n <= QUEUE_MAX && vec_reserve(&s->queue, n);
 }
 
+/* A sample without its copy of the stack: one of no length stands in its place. */
+static void copy_without_stack(uint8_t *to, const uint8_t *record, size_t n, uint32_t from,
+			       uint32_t end)
+{
+	struct perf_event_header head;
+
+	memcpy(&head, record, sizeof head);
+	head.size = (uint16_t)(n - (end - from) + sizeof(uint64_t));
+	memcpy(to, record, from);
+	memcpy(to, &head, sizeof head);
+	memset(to + from, 0, sizeof(uint64_t));
+	memcpy(to + from + sizeof(uint64_t), record + end, n - end);
+}
+
+/* Is there a part to be left out? */
+static bool has_stack(const struct gpc_pulled *p, size_t n)
+{
+	return p && p->stack_to && p->stack_to <= n &&
+	       p->stack_from >= sizeof(struct perf_event_header) &&
+	       p->stack_from + sizeof(uint64_t) <= p->stack_to;
+}
+
 void gpc_slot_put(struct gpc_slot *s, const void *record, size_t n, const struct gpc_pulled *pulled)
 {
 	uint32_t frames = pulled ? pulled->n : 0;
-	size_t padded = (n + 7) & ~(size_t)7;
+	bool is_shorter = has_stack(pulled, n);
+	size_t kept = is_shorter ? n - (pulled->stack_to - pulled->stack_from) + 8 : n;
+	size_t padded = (kept + 7) & ~(size_t)7;
 	struct entry e = {.size = (uint32_t)(sizeof e + padded + frames * sizeof(uint64_t)),
-			  .record_size = (uint32_t)n,
+			  .record_size = (uint32_t)kept,
 			  .n = frames,
 			  .epoch = pulled ? pulled->epoch : 0};
 	uint8_t *to;
@@ -188,14 +207,19 @@ void gpc_slot_put(struct gpc_slot *s, const void *record, size_t n, const struct
 
 	e.time = s->in_flight_ns;
 	s->in_flight_ns = 0;
-	if (!make_room(s, e.size)) {
+	if (make_room(s, e.size)) {
+		to = s->queue.at + s->queue.n;
+		memcpy(to, &e, sizeof e);
+		if (is_shorter)
+			copy_without_stack(to + sizeof e, record, n, pulled->stack_from,
+					   pulled->stack_to);
+		else
+			memcpy(to + sizeof e, record, n);
+		if (frames)
+			memcpy(to + sizeof e + padded, pulled->frames, frames * sizeof(uint64_t));
+		s->queue.n += e.size;
+	} else {
 		s->dropped++;
-		return;
 	}
-	to = s->queue.at + s->queue.n;
-	memcpy(to, &e, sizeof e);
-	memcpy(to + sizeof e, record, n);
-	if (frames)
-		memcpy(to + sizeof e + padded, pulled->frames, frames * sizeof(uint64_t));
-	s->queue.n += e.size;
+	gpc_ring_release(&s->ring);
 }

@@ -23,6 +23,10 @@
  * moved into the call). */
 struct gpc_pulled {
 	uint32_t n, epoch;
+	/* Bytes of the record that the source has no use for: the copy of the stack, with its
+	 * length before and behind. None when both are 0. */
+	uint32_t stack_from, stack_to;
+	void *own;   /* what its reader keeps from sample to sample; NULL at first */
 	void *asked; /* atomic: whom the reader asks now; for gpc_pull_hooks.hangs */
 	uint64_t frames[GPC_PULLED_MAX];
 };
@@ -72,9 +76,11 @@ void gpc_slot_release(struct gpc_slot *s);
 
 /* ---- the reader's thread ---------------------------------------------------- */
 
-/* Copies the next record of the ring to buf and marks it in flight. 0: none. */
-size_t gpc_slot_lift(struct gpc_slot *s, void *buf);
-/* Queues it with what was read (pulled may be NULL): it is in flight no more. */
+/* The next record of the ring, which is in flight then: in place, or in buf
+ * (GPC_RECORD_MAX bytes, 8-aligned) when it wraps. NULL: none. */
+const void *gpc_slot_lift(struct gpc_slot *s, void *buf, size_t *size);
+/* Queues it with what was read (pulled may be NULL): it is in flight no more, and its
+ * place in the ring is the kernel's again. */
 void gpc_slot_put(struct gpc_slot *s, const void *record, size_t n,
 		  const struct gpc_pulled *pulled);
 

@@ -233,7 +233,8 @@ static enum gpc_unwind_result up(struct gpc_unwind_view *v, struct gpc_unwind_re
 	if (state == GPC_CODE_WAITING)
 		return GPC_UNWIND_WAITING;
 	if (state == GPC_CODE_KNOWN)
-		rule = gpc_unwind_table_find(code->table, code->vaddr);
+		rule = v->rule ? v->rule(v->ctx, code)
+			       : gpc_unwind_table_find(code->table, code->vaddr);
 	if (state == GPC_CODE_KNOWN && !rule && is_made(code, regs)) {
 		left->is_place = true;
 		return GPC_UNWIND_END;

@@ -17,6 +17,7 @@ enum gpc_code_state {
 struct gpc_code {
 	const struct gpc_unwind_table *table; /* with GPC_CODE_KNOWN */
 	uint64_t vaddr;                       /* the place, as the table has it */
+	uint32_t image;                       /* whose table it is, for rule(); 0: nobody's */
 };
 
 struct gpc_unwind_view {
@@ -24,6 +25,9 @@ struct gpc_unwind_view {
 	struct gpc_unwind_memory mem;
 	/* What lies at an address. */
 	enum gpc_code_state (*find)(void *ctx, uint64_t address, struct gpc_code *ret);
+	/* What the table of code has for it, from memory of what was asked before; NULL: the
+	 * table is asked. */
+	const struct gpc_packed_rule *(*rule)(void *ctx, const struct gpc_code *code);
 	void *ctx;
 	/* NULL, or room for one number a frame: gpc_unwind_walk puts the stack pointer of
 	 * its caller there, 0 where it has none. */

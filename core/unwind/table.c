@@ -139,17 +139,15 @@ bool gpc_unwind_table_vaddr(const struct gpc_unwind_table *t, uint64_t file_offs
 	return false;
 }
 
-const struct gpc_packed_rule *gpc_unwind_table_find(const struct gpc_unwind_table *t,
-						    uint64_t vaddr)
+uint16_t gpc_unwind_table_number(const struct gpc_unwind_table *t, uint64_t vaddr)
 {
 	uint64_t offset = vaddr - t->base;
 	uint64_t page = offset >> PAGE_BITS;
 	uint32_t from, to;
-	uint16_t rule;
 
 	/* Before the first page offset wraps; behind the last nothing is known. */
 	if (page >= t->n_pages)
-		return NULL;
+		return GPC_NO_RULE;
 	from = t->pages[page];
 	to = t->pages[page + 1];
 	while (from < to) {
@@ -161,6 +159,19 @@ const struct gpc_packed_rule *gpc_unwind_table_find(const struct gpc_unwind_tabl
 			to = mid;
 	}
 	/* The last row of an earlier page holds until the first of this one. */
-	rule = from ? t->rows[from - 1].rule : GPC_NO_RULE;
-	return rule == GPC_NO_RULE ? NULL : gpc_rules_get(&t->rules, rule);
+	return from ? t->rows[from - 1].rule : GPC_NO_RULE;
+}
+
+const struct gpc_packed_rule *gpc_unwind_table_rule(const struct gpc_unwind_table *t,
+						    uint16_t number)
+{
+	return number == GPC_NO_RULE || number > t->rules.starts.n
+		       ? NULL
+		       : gpc_rules_get(&t->rules, number);
+}
+
+const struct gpc_packed_rule *gpc_unwind_table_find(const struct gpc_unwind_table *t,
+						    uint64_t vaddr)
+{
+	return gpc_unwind_table_rule(t, gpc_unwind_table_number(t, vaddr));
 }

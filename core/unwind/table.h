@@ -49,6 +49,11 @@ bool gpc_unwind_table_vaddr(const struct gpc_unwind_table *t, uint64_t file_offs
 /* NULL: nothing is known of the code there. */
 const struct gpc_packed_rule *gpc_unwind_table_find(const struct gpc_unwind_table *t,
 						    uint64_t vaddr);
+/* The same in two steps: the rule's number, GPC_NO_RULE when nothing is known; and its
+ * rule, NULL for that and for a number that the table does not have. */
+uint16_t gpc_unwind_table_number(const struct gpc_unwind_table *t, uint64_t vaddr);
+const struct gpc_packed_rule *gpc_unwind_table_rule(const struct gpc_unwind_table *t,
+						    uint16_t number);
 
 /* ---- for building: table_pack.c ----------------------------------------------- */
 

@@ -65,7 +65,8 @@ static gpc_status perf_probe(void *self)
 	return GPC_OK;
 }
 
-/* Cycles tell most about where time goes; virtual machines often have none. */
+/* Cycles tell most about where time goes; virtual machines often have none. Where runtimes
+ * are read at samples the core takes a clock. */
 static uint32_t cpu_candidates(const struct perf *p, const struct gpc_session *s,
 			       struct gpc_source_event *ret)
 {
@@ -128,9 +129,8 @@ static gpc_status perf_start(void *self, const struct gpc_session *s)
 		return st;
 	explain_options(p);
 	p->api->stats(p->source, &stats);
-	gpc_host_logf(p->host, GPC_INFO, "Starting perf (%s mode) with event %s%s",
-		      modes[p->options->mode], candidates[stats.opened].name,
-		      stats.opened && !p->options->event ? " (no hardware counter here)" : "");
+	gpc_host_logf(p->host, GPC_INFO, "Starting perf (%s mode) with event %s",
+		      modes[p->options->mode], candidates[stats.opened].name);
 	return GPC_OK;
 }
 

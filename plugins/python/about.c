@@ -46,17 +46,18 @@ static void tell_appid(const struct teller *w)
 		w->api->appid(w->host, target, text);
 }
 
-/* glob NULL: the executable. */
-static void tell_file(const struct teller *w, const char *key, const char *glob)
+/* glob NULL: the executable. False: it was not all read. */
+static bool tell_file(const struct teller *w, const char *key, const char *glob)
 {
 	const struct gpc_elf_api *elf = w->t->elf;
+	gpc_status st = GPC_E_UNSUPPORTED;
 	char text[64];
 
-	if (elf && GPC_HAS(elf, file_id) &&
-	    elf->file_id(w->host, w->t->target, glob, text) == GPC_OK)
-		tell(w, key, text);
-	else
-		tell(w, key, NULL);
+	if (elf && GPC_HAS(elf, file_id))
+		st = elf->file_id(w->host, w->t->target, glob, text);
+	if (st != GPC_E_RETRY)
+		tell(w, key, st == GPC_OK ? text : NULL);
+	return st != GPC_E_RETRY;
 }
 
 static const char *machine_name(uint16_t machine)
@@ -64,19 +65,20 @@ static const char *machine_name(uint16_t machine)
 	return machine == EM_X86_64 ? "x86_64" : machine == EM_AARCH64 ? "aarch64" : NULL;
 }
 
-/* To 3.2 builds differed in it: the names of functions tell. */
-static void tell_maxunicode(const struct teller *w)
+/* To 3.2 builds differed in it: the names of functions tell (Include/unicodeobject.h). */
+static const char *maxunicode(const struct teller *w)
 {
+	static const char *const wide = "PyUnicodeUCS4_FromUnicode",
+				 *const narrow = "PyUnicodeUCS2_FromUnicode";
+	const struct gpc_host *h = w->host;
 	const char *glob = *w->t->runtime.module ? w->t->runtime.module : NULL;
 	uint64_t at;
 
 	if (w->t->runtime.layout.version >= PY_VERSION(3, 0))
-		tell(w, "sys_maxunicode", NULL);
-	else if (w->host->find_symbol(w->host, w->t->target, glob, "PyUnicodeUCS4_FromUnicode",
-				      &at) == GPC_OK)
-		tell(w, "sys_maxunicode", "1114111");
-	else
-		tell(w, "sys_maxunicode", "65535");
+		return NULL;
+	if (h->find_symbol(h, w->t->target, glob, wide, &at) == GPC_OK)
+		return "1114111";
+	return h->find_symbol(h, w->t->target, glob, narrow, &at) == GPC_OK ? "65535" : NULL;
 }
 
 static void tell_metadata(const struct teller *w)
@@ -93,7 +95,7 @@ static void tell_metadata(const struct teller *w)
 	tell(w, "arch", machine_name(target->machine));
 	snprintf(text, sizeof text, "Python %s", r->version);
 	tell(w, "python_version", *r->version ? text : NULL);
-	tell_maxunicode(w);
+	tell(w, "sys_maxunicode", maxunicode(w));
 }
 
 void gpc_py_about(const struct py_target *t)
@@ -107,19 +109,20 @@ void gpc_py_about(const struct py_target *t)
 	tell_metadata(&w);
 }
 
-void gpc_py_about_files(const struct py_target *t)
+bool gpc_py_about_files(const struct py_target *t)
 {
 	const struct py_runtime *r = &t->runtime;
 	struct teller w = {.t = t, .host = t->python->host};
 
 	w.api = w.host->extension(w.host, "gpc.about/1");
 	if (!w.api)
-		return;
-	tell_file(&w, "exe_elfid", NULL);
+		return true;
+	if (!tell_file(&w, "exe_elfid", NULL))
+		return false;
 	if (*r->module)
-		tell_file(&w, "libpython_elfid", r->module);
-	else
-		tell(&w, "libpython_elfid", NULL);
+		return tell_file(&w, "libpython_elfid", r->module);
+	tell(&w, "libpython_elfid", NULL);
+	return true;
 }
 
 void gpc_py_about_child(const struct py_target *t, const struct py_target *parent)

@@ -6,10 +6,11 @@
 #include "python.h"
 
 /* [worker] Once, at attach. */
-/* The rest, which takes longer: what identifies its files. */
-void gpc_py_about_files(const struct py_target *t);
+void gpc_py_about(const struct py_target *t);
 /* Of a forked child: what is known of its parent. */
 void gpc_py_about_child(const struct py_target *t, const struct py_target *parent);
-void gpc_py_about(const struct py_target *t);
+/* The rest, which takes longer: what identifies its files. False: they are not all read
+ * yet, once more. */
+bool gpc_py_about_files(const struct py_target *t);
 
 #endif

@@ -411,18 +411,34 @@ enum known { KNOWN, STALE, UNKNOWN };
 struct look {
 	enum py_first first;
 	uint64_t identity, tlbc;
+	gpc_frame frame; /* 0: there is more to find out */
 };
 
-static enum known look_up(struct py_codes *c, uint64_t at, uint64_t now, struct look *ret)
+/* Of a frame of which nothing more has to be read. Locked. */
+static gpc_frame frame_of(const struct py_codes *c, const struct py_layout *l,
+			  const struct entry *e, const struct py_frame *f, uint32_t epoch)
+{
+	int32_t at;
+
+	if (c->epoch != epoch || e->code->first != PY_FIRST_OTHER || (f->tlbc && e->code->tlbc) ||
+	    !gpc_py_code_position(NULL, l, e->code, f, &at))
+		return 0;
+	return find_made(e, 0, c->wording.has_running_lines ? at : 0);
+}
+
+static enum known look_up(struct py_codes *c, const struct py_layout *l, const struct py_frame *f,
+			  uint64_t now, uint32_t epoch, struct look *ret)
 {
 	enum known known = UNKNOWN;
 	struct entry *e;
 
 	pthread_mutex_lock(&c->lock);
-	e = place(c->slots, c->room, at);
+	e = place(c->slots, c->room, f->code);
 	if (e->code) {
-		*ret = (struct look){e->code->first, e->code->identity, e->code->tlbc};
 		known = now - e->checked_ns < CHECK_NS ? KNOWN : STALE;
+		*ret = (struct look){e->code->first, e->code->identity, e->code->tlbc, 0};
+		if (known == KNOWN)
+			ret->frame = frame_of(c, l, e, f, epoch);
 	}
 	pthread_mutex_unlock(&c->lock);
 	return known;
@@ -448,7 +464,7 @@ static bool load(struct py_codes *c, const struct py_memory *m, const struct py_
 	if (gpc_py_code_read(m, l, at, &type, &code) < 0)
 		return false;
 	__atomic_store_n(&c->code_type, type, __ATOMIC_RELAXED);
-	*ret = (struct look){code->first, code->identity, code->tlbc};
+	*ret = (struct look){code->first, code->identity, code->tlbc, 0};
 	pthread_mutex_lock(&c->lock);
 	insert(c, code, now);
 	pthread_mutex_unlock(&c->lock);
@@ -457,12 +473,12 @@ static bool load(struct py_codes *c, const struct py_memory *m, const struct py_
 
 /* What is known of it is of what stands there. */
 static bool be_sure(struct py_codes *c, const struct py_memory *m, const struct py_layout *l,
-		    uint64_t at, struct look *ret)
+		    const struct py_frame *f, uint32_t epoch, struct look *ret)
 {
-	uint64_t now = m->host->now_ns(m->host);
+	uint64_t now = m->host->now_ns(m->host), at = f->code;
 
 	__atomic_store_n(&c->used_ns, now, __ATOMIC_RELAXED);
-	switch (look_up(c, at, now, ret)) {
+	switch (look_up(c, l, f, now, epoch, ret)) {
 	case KNOWN:
 		return true;
 	case STALE:
@@ -525,8 +541,10 @@ gpc_frame gpc_py_codes_frame(struct py_codes *c, const struct py_memory *m,
 	struct look known;
 	gpc_frame frame;
 
-	if (!be_sure(c, m, l, f->code, &known))
+	if (!be_sure(c, m, l, f, w->epoch, &known))
 		return 0;
+	if (known.frame)
+		return known.frame;
 	position.tlbc = known.tlbc;
 	if (!gpc_py_code_position(m, l, &position, f, &key.at))
 		return 0;

@@ -5,14 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#define DISTS_MAX 2048
 #define KEYS_MAX  65536
 #define BYTES_MAX (4u << 20)
-#define FILE_MAX  (2u << 20)
-#define HEAD_MAX  16384              /* of METADATA: the rest is a description */
-#define READ_MAX  ((size_t)64 << 20) /* of all files of a folder */
 #define NAME_MAX_ 100
 #define HEAP      16 /* what malloc adds to a piece, about */
 
@@ -115,7 +110,7 @@ uint32_t gpc_py_dists_add(struct py_dists *d, const char *metadata)
 	char name[NAME_MAX_], version[48], text[NAME_MAX_ + 50];
 
 	if (!header(metadata, "Name:", name, sizeof name) ||
-	    !header(metadata, "Version:", version, sizeof version) || d->n >= DISTS_MAX ||
+	    !header(metadata, "Version:", version, sizeof version) || d->n >= PY_DISTS_MAX ||
 	    !grow((void **)&d->names, &d->room, d->n + 1, sizeof *d->names))
 		return 0;
 	snprintf(text, sizeof text, "%s==%s", name, version);
@@ -234,92 +229,4 @@ const char *gpc_py_dists_find(const struct py_dists *d, const char *file)
 	if (key && !key->dist && n < length)
 		key = find_key(d, file, part(file, length, 2));
 	return d->names[key ? key->dist : 0];
-}
-
-/* ---- a folder of a target ----------------------------------------------------------------------
- */
-
-struct reading {
-	const struct gpc_host *host;
-	const struct gpc_target *target;
-	const char *folder;
-	struct py_dists *dists;
-	unsigned looked;
-	size_t left; /* of READ_MAX */
-};
-
-static char *read_text(struct reading *r, const char *info, const char *name, size_t max)
-{
-	char path[1024];
-	int32_t fd;
-	char *text;
-	ssize_t got = 0;
-	size_t n = 0;
-
-	if (max > r->left || snprintf(path, sizeof path, "%s/%s%s%s", r->folder, info,
-				      *name ? "/" : "", name) >= (int)sizeof path)
-		return NULL;
-	fd = r->host->open_file(r->host, r->target, path, 0);
-	if (fd < 0)
-		return NULL;
-	text = malloc(max + 1);
-	while (text && n < max && (got = read(fd, text + n, max - n)) > 0)
-		n += (size_t)got;
-	close(fd);
-	r->left -= n;
-	if (text)
-		text[n] = '\0';
-	return text;
-}
-
-static bool own_files(struct reading *r, uint32_t dist, const char *info, const char *name)
-{
-	char *list = read_text(r, info, name, FILE_MAX);
-
-	if (list)
-		gpc_py_dists_own(r->dists, dist, list);
-	free(list);
-	return list != NULL;
-}
-
-static bool ends_with(const char *s, const char *with)
-{
-	size_t n = strlen(s), m = strlen(with);
-
-	return n > m && strcmp(s + n - m, with) == 0;
-}
-
-static int32_t read_entry(void *arg, const char *name)
-{
-	struct reading *r = arg;
-	bool is_dist = ends_with(name, ".dist-info");
-	char *metadata;
-	uint32_t dist;
-
-	if ((!is_dist && !ends_with(name, ".egg-info")) || r->looked++ == DISTS_MAX)
-		return 0;
-	metadata = read_text(r, name, is_dist ? "METADATA" : "PKG-INFO", HEAD_MAX);
-	dist = metadata ? gpc_py_dists_add(r->dists, metadata) : 0;
-	free(metadata);
-	if (dist && !own_files(r, dist, name, is_dist ? "RECORD" : "installed-files.txt"))
-		(void)own_files(r, dist, name, "top_level.txt");
-	return 0;
-}
-
-struct py_dists *gpc_py_dists_read(const struct gpc_host *h, const struct gpc_target *t,
-				   const char *folder)
-{
-	const struct gpc_about_api *api = h->extension(h, "gpc.about/1");
-	struct reading r = {.host = h,
-			    .target = t,
-			    .folder = folder,
-			    .dists = gpc_py_dists_new(),
-			    .left = READ_MAX};
-
-	if (!r.dists)
-		return NULL;
-	if (api)
-		(void)api->folder(h, t, folder, read_entry, &r);
-	gpc_py_dists_end(r.dists);
-	return r.dists;
 }

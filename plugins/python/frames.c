@@ -31,37 +31,52 @@ static uint64_t top_of(const struct py_memory *m, const struct py_layout *l, con
 static bool is_as_before(const struct py_memory *m, const struct py_layout *l, uint64_t at,
 			 uint64_t before)
 {
-	struct py_memory now = {m->host, m->target, NULL};
 	uint8_t thread[PY_THREAD_MAX];
 	size_t n = gpc_py_thread_bytes(l);
 
-	return gpc_py_read(&now, at, thread, n) && top_of(&now, l, thread) == before;
+	return gpc_py_read(m, at, thread, n) && top_of(m, l, thread) == before;
+}
+
+/* The first try is made with the bytes that are there. */
+gpc_status gpc_py_frames_of(const struct py_memory *m, const struct py_layout *l,
+			    const struct py_thread_state *thread, struct py_stack *ret)
+{
+	bool is_exact = m->sample && m->sample->flags & GPC_PULL_EXACT;
+	/* The copy of the stack is of another moment than all the rest that is read. */
+	struct py_memory now = {m->host, m->target, is_exact ? m->sample : NULL};
+	size_t n = gpc_py_thread_bytes(l);
+	gpc_status st = GPC_E_CORRUPT;
+	uint8_t bytes[PY_THREAD_MAX];
+
+	for (unsigned i = 0; n && i < TRIES; i++) {
+		uint64_t top;
+
+		ret->n = ret->n_groups = 0;
+		ret->is_cut = ret->has_open_group = false;
+		if (!i)
+			memcpy(bytes, thread->bytes, n);
+		else if (!gpc_py_read(&now, thread->at, bytes, n))
+			return GPC_E_CORRUPT;
+		/* Before the walk: from 3.11 on it lies elsewhere, and may change meanwhile. */
+		top = is_exact ? 0 : top_of(&now, l, bytes);
+		st = l->version >= PY_VERSION(3, 11) ? gpc_py_frames_new(&now, l, bytes, ret)
+						     : gpc_py_frames_old(&now, l, bytes, ret);
+		/* The thread stands still: what is there is what there is. */
+		if (is_exact)
+			return st;
+		if (is_as_before(&now, l, thread->at, top))
+			return st;
+	}
+	return st < 0 ? st : GPC_E_CORRUPT;
 }
 
 gpc_status gpc_py_frames(const struct py_memory *m, const struct py_layout *l, uint64_t at,
 			 struct py_stack *ret)
 {
-	bool is_exact = m->sample && m->sample->flags & GPC_PULL_EXACT;
+	struct py_thread_state thread = {.at = at};
 	size_t n = gpc_py_thread_bytes(l);
-	gpc_status st = GPC_E_CORRUPT;
 
-	for (unsigned i = 0; i < TRIES; i++) {
-		uint8_t thread[PY_THREAD_MAX];
-		uint64_t top;
-
-		ret->n = ret->n_groups = 0;
-		ret->is_cut = ret->has_open_group = false;
-		if (!n || !gpc_py_read(m, at, thread, n))
-			return GPC_E_CORRUPT;
-		/* Before the walk: from 3.11 on it lies elsewhere, and may change meanwhile. */
-		top = is_exact ? 0 : top_of(m, l, thread);
-		st = l->version >= PY_VERSION(3, 11) ? gpc_py_frames_new(m, l, thread, ret)
-						     : gpc_py_frames_old(m, l, thread, ret);
-		/* The thread stands still: what is there is what there is. */
-		if (is_exact)
-			return st;
-		if (is_as_before(m, l, at, top))
-			return st;
-	}
-	return st < 0 ? st : GPC_E_CORRUPT;
+	if (!n || !gpc_py_read(m, at, thread.bytes, n))
+		return GPC_E_CORRUPT;
+	return gpc_py_frames_of(m, l, &thread, ret);
 }

@@ -7,6 +7,7 @@
 
 #include "layout.h"
 #include "memory.h"
+#include "threads.h"
 
 #define PY_FRAMES_MAX 500
 #define PY_GROUPS_MAX 128
@@ -38,6 +39,9 @@ struct py_stack {
  * GPC_E_CORRUPT: what stands there makes no stack. */
 gpc_status gpc_py_frames(const struct py_memory *m, const struct py_layout *l, uint64_t thread,
 			 struct py_stack *ret);
+/* The same when its bytes were read just now. */
+gpc_status gpc_py_frames_of(const struct py_memory *m, const struct py_layout *l,
+			    const struct py_thread_state *thread, struct py_stack *ret);
 
 /* By family; thread is the thread state's bytes, up to what the layout names. */
 #define PY_THREAD_MAX 512

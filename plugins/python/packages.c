@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <gpc/log.h>
+
 #include "shelf.h"
 
 #define FOLDERS_MAX 16
@@ -150,22 +152,30 @@ bool gpc_py_packages_find(struct py_packages *p, const char *file, char ret[PY_P
 
 /* ---- the worker --------------------------------------------------------------------------- */
 
-/* Another process may have had it read. */
-static enum state shelve(struct py_packages *p, const struct gpc_host *h,
-			 const struct gpc_target *t, struct folder *f)
+/* Another process may have had it read. UNREAD: it is not all read yet. */
+static enum state shelve(struct py_packages *p, const struct gpc_target *t, struct folder *f,
+			 const struct py_packages_turn *turn)
 {
+	const struct gpc_host *h = turn->host;
 	const struct gpc_about_api *api = h->extension(h, "gpc.about/1");
+	struct py_desk_folder folder = {h, t, f->path, {0}};
 	struct py_dists *dists;
 
 	if (!api || !GPC_HAS(api, folder_id) || api->folder_id(h, t, f->path, &f->id) < 0)
 		return NOTHING;
 	if (gpc_py_shelf_has(p->shelf, &f->id))
 		return SHELVED;
-	dists = gpc_py_dists_read(h, t, f->path);
-	if (!dists)
+	folder.id = f->id;
+	switch (gpc_py_desk_read(turn->desk, &folder, turn->until_ns, &dists)) {
+	case PY_READING_DONE:
+		gpc_host_logf(h, GPC_DEBUG, "packages in %s are known", f->path);
+		gpc_py_shelf_put(p->shelf, &f->id, dists);
+		return SHELVED;
+	case PY_READING_NONE:
 		return NOTHING;
-	gpc_py_shelf_put(p->shelf, &f->id, dists);
-	return SHELVED;
+	default:
+		return UNREAD;
+	}
 }
 
 /* The next folder that was not read, from *i on, with a path in text. */
@@ -183,18 +193,23 @@ static bool next_unread(struct py_packages *p, unsigned *i, char text[PATH_LENGT
 	return has;
 }
 
-void gpc_py_packages_read(struct py_packages *p, const struct gpc_host *h,
-			  const struct gpc_target *t)
+bool gpc_py_packages_read(struct py_packages *p, const struct gpc_target *t,
+			  const struct py_packages_turn *turn)
 {
 	char path[PATH_LENGTH];
+	bool is_done = true;
 
 	for (unsigned i = 0; next_unread(p, &i, path); i++) {
 		struct folder f = {.path = path};
-		enum state state = shelve(p, h, t, &f);
+		enum state state = UNREAD;
 
+		if (turn->host->now_ns(turn->host) < turn->until_ns)
+			state = shelve(p, t, &f, turn);
+		is_done &= state != UNREAD;
 		pthread_mutex_lock(&p->lock);
 		p->folders[i].state = state;
 		p->folders[i].id = f.id;
 		pthread_mutex_unlock(&p->lock);
 	}
+	return is_done;
 }

@@ -20,17 +20,19 @@ uint32_t gpc_py_push_threads(void *self, void *tctx, int32_t *ns_tids, uint32_t 
 	return found;
 }
 
-/* What is torn is left out: the next tick is near. */
-static bool stack_of(struct py_target *t, const struct py_memory *m, int32_t ns_tid,
-		     struct py_stack *ret)
+/* n 0: it executes no Python code now. */
+static gpc_status stack_of(struct py_target *t, const struct py_memory *m, int32_t ns_tid,
+			   struct py_stack *ret)
 {
 	struct py_threads_of of = gpc_py_threads_of(t, m);
-	uint64_t state;
+	struct py_thread_state state;
+	gpc_status st = gpc_py_threads_find(&t->threads, &of, ns_tid, &state);
 
-	return gpc_py_threads_find(&t->threads, &of, ns_tid, &state) >= 0 && state &&
-	       gpc_py_frames(m, &t->runtime.layout, state, ret) >= 0 && ret->n;
+	ret->n = 0;
+	return st < 0 || !state.at ? st : gpc_py_frames_of(m, &t->runtime.layout, &state, ret);
 }
 
+/* What is torn is left out, and counted: the next tick is near. */
 gpc_status gpc_py_push_tick(void *self, void *tctx, const struct gpc_pull_sample *s,
 			    struct gpc_writer *w)
 {
@@ -45,15 +47,16 @@ gpc_status gpc_py_push_tick(void *self, void *tctx, const struct gpc_pull_sample
 				    .event = PY_EVENT_CPU};
 	gpc_frame frames[PY_FRAMES_MAX];
 	struct py_stack stack;
+	gpc_status st = stack_of(t, &m, s->ns_tid, &stack);
 	uint32_t n = 0;
 
-	if (!stack_of(t, &m, s->ns_tid, &stack))
-		return GPC_OK;
+	if (st < 0 || !stack.n)
+		return st;
 	for (uint32_t i = 0; i < stack.n; i++) {
 		frames[n] =
 			gpc_py_codes_frame(t->codes, &m, &t->runtime.layout, &stack.frames[i], w);
 		if (!frames[n++])
-			return GPC_OK;
+			return GPC_E_CORRUPT;
 	}
 	return gpc_write(w, &sample, frames, n);
 }

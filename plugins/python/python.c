@@ -9,9 +9,11 @@
 #include "about.h"
 #include "push.h"
 
-#define FILES_NS  (200 * UINT64_C(1000000))
-#define READ_NS   UINT64_C(50000000) /* for files, before other work is due */
-#define READ_PART 10                 /* of the time, at most */
+#define MS_NS     UINT64_C(1000000)
+#define IDLE_NS   (200 * MS_NS) /* between two looks whether there are files to read */
+#define BUSY_NS   (20 * MS_NS)  /* while there are */
+#define READ_NS   (3 * MS_NS)   /* for files, before processes that come are due */
+#define READ_PART 10            /* of the time, at most */
 #define SHELF_MAX ((size_t)16 << 20)
 #define CODES_MAX ((size_t)48 << 20)
 enum { TIMER_FILES = 1 };
@@ -20,6 +22,7 @@ static void destroy(void *self)
 {
 	struct python *p = self;
 
+	gpc_py_desk_free(p->desk);
 	gpc_py_shelf_free(p->shelf);
 	gpc_py_codes_all_free(p->codes);
 	free(p);
@@ -167,7 +170,8 @@ static gpc_status create(const struct gpc_host *h, const void *options, void **s
 	p->options = options;
 	p->shelf = gpc_py_shelf_new(SHELF_MAX);
 	p->codes = gpc_py_codes_all_new();
-	if (!p->shelf || !p->codes) {
+	p->desk = gpc_py_desk_new();
+	if (!p->shelf || !p->codes || !p->desk) {
 		destroy(p);
 		return GPC_E_NOMEM;
 	}
@@ -189,7 +193,7 @@ static gpc_status start(void *self, const struct gpc_session *s)
 	struct python *p = self;
 
 	(void)s;
-	return p->host->set_timer(p->host, NULL, FILES_NS, TIMER_FILES);
+	return p->host->set_timer(p->host, NULL, IDLE_NS, TIMER_FILES);
 }
 
 static void stop(void *self)
@@ -197,38 +201,53 @@ static void stop(void *self)
 	(void)self; /* timers end by themselves */
 }
 
-/* What takes long, and is not needed to read stacks. In turn, so that all come to it
- * whatever folders some have. */
-static void read_files(struct python *p)
+/* False: more of its files are to be read. */
+static bool read_files_of(struct py_target *t, const struct py_packages_turn *turn)
 {
-	uint64_t begin = p->host->now_ns(p->host);
+	bool is_done = !t->packages || gpc_py_packages_read(t->packages, t->target, turn);
+
+	if (!t->is_told && turn->host->now_ns(turn->host) < turn->until_ns)
+		t->is_told = gpc_py_about_files(t);
+	return is_done && t->is_told;
+}
+
+/* What takes long, and is not needed to read stacks: a little at a time, because processes
+ * that come wait for it. In turn, so that all come to it whatever folders some have. True:
+ * there is more. */
+static bool read_files(struct python *p, uint64_t begin)
+{
+	struct py_packages_turn turn = {p->host, p->desk, begin + READ_NS};
+	bool is_done = true;
+	unsigned i;
 
 	if (begin < p->read_after_ns)
-		return;
-	for (unsigned i = 0; i < p->n_targets && !p->host->should_stop(p->host) &&
-			     p->host->now_ns(p->host) - begin < READ_NS;
-	     i++) {
-		struct py_target *t = p->targets[p->next_folder++ % p->n_targets];
-
-		if (t->packages)
-			gpc_py_packages_read(t->packages, p->host, t->target);
-		if (!t->is_told)
-			gpc_py_about_files(t);
-		t->is_told = true;
-	}
+		return p->is_reading;
+	for (i = 0; i < p->n_targets && !p->host->should_stop(p->host) &&
+		    p->host->now_ns(p->host) < turn.until_ns;
+	     i++)
+		is_done &= read_files_of(p->targets[p->next_files++ % p->n_targets], &turn);
 	p->read_after_ns = begin + READ_PART * (p->host->now_ns(p->host) - begin);
+	return !is_done || i < p->n_targets;
 }
 
 static gpc_status ready(void *self, void *tctx, const struct gpc_ready *r, struct gpc_writer *w)
 {
 	(void)tctx;
 	struct python *p = self;
+	uint64_t now = p->host->now_ns(p->host);
+	bool is_reading;
 
 	(void)r;
 	(void)w;
-	(void)gpc_py_codes_trim(p->codes, CODES_MAX);
-	read_files(p);
-	return GPC_OK;
+	if (now >= p->trim_after_ns) {
+		(void)gpc_py_codes_trim(p->codes, CODES_MAX);
+		p->trim_after_ns = now + IDLE_NS - BUSY_NS / 2;
+	}
+	is_reading = read_files(p, p->host->now_ns(p->host));
+	if (is_reading == p->is_reading)
+		return GPC_OK;
+	p->is_reading = is_reading;
+	return p->host->set_timer(p->host, NULL, is_reading ? BUSY_NS : IDLE_NS, TIMER_FILES);
 }
 
 static const void *extension(void *self, const char *id)

@@ -7,6 +7,7 @@
 #include "gil.h"
 #include "options.h"
 #include "packages.h"
+#include "reading.h"
 #include "runtime.h"
 #include "shelf.h"
 #include "threads.h"
@@ -25,8 +26,10 @@ struct python {
 	/* What processes share. */
 	struct py_shelf *shelf;
 	struct py_codes_all *codes;
-	unsigned next_folder; /* the process whose folders are read next */
-	uint64_t read_after_ns;
+	struct py_desk *desk;
+	unsigned next_files; /* the process whose files are read next */
+	uint64_t read_after_ns, trim_after_ns;
+	bool is_reading; /* the timer is the fast one */
 	/* [worker] Attached processes; those beyond are walked, too, but no more. */
 	struct py_target *targets[PY_TARGETS_MAX];
 	unsigned n_targets;

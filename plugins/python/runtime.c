@@ -57,6 +57,16 @@ static bool is_pypy(const struct gpc_target *t)
 	return false;
 }
 
+/* The dynamic linker is still at work: the C library comes last. */
+static bool is_starting(const struct gpc_target *t)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < t->n_maps && !t->libc; i++)
+		n += begins_with(base_name(map_at(t, i)->path), "ld-");
+	return n > 0;
+}
+
 int32_t gpc_py_runtime_claim(const struct gpc_target *t)
 {
 	const char *name = base_name(t->exe);
@@ -65,6 +75,9 @@ int32_t gpc_py_runtime_claim(const struct gpc_target *t)
 		return 0;
 	if (find_library(t))
 		return 90;
+	/* Asked again when it maps its libraries: the interpreter may be one of them. */
+	if (is_starting(t))
+		return 0;
 	return begins_with(name, "python") ? 80 : 30;
 }
 

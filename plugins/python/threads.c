@@ -130,7 +130,7 @@ gpc_status gpc_py_threads_each(const struct py_threads_of *of,
 
 struct search {
 	int32_t ns_tid;
-	uint64_t found;
+	struct py_thread_state *found;
 };
 
 /* A thread has a state in each interpreter that it has been in. The one that
@@ -153,8 +153,10 @@ static bool look(void *ctx, const struct py_threads_of *of, uint64_t at, const u
 
 	if (!is_of_tid(of, state, s->ns_tid))
 		return true;
-	if (!s->found || has_frames(of, state))
-		s->found = at;
+	if (!s->found->at || has_frames(of, state)) {
+		s->found->at = at;
+		memcpy(s->found->bytes, state, gpc_py_thread_bytes(of->layout));
+	}
 	return !has_frames(of, state);
 }
 
@@ -167,9 +169,8 @@ static bool is_single(const struct py_threads_of *of)
 	       gpc_py_read_u64(of->memory, interp + of->layout->interp_next, &next) && !next;
 }
 
-static bool is_still(const struct py_threads_of *of, uint64_t at, int32_t ns_tid)
+static bool is_still(const struct py_threads_of *of, uint64_t at, int32_t ns_tid, uint8_t *state)
 {
-	uint8_t state[PY_THREAD_MAX];
 	size_t n = gpc_py_thread_bytes(of->layout);
 
 	return n && gpc_py_read(of->memory, at, state, n) && is_of_tid(of, state, ns_tid) &&
@@ -185,6 +186,8 @@ static uint64_t list_head(const struct py_threads_of *of)
 		(void)gpc_py_read_u64(of->memory, interp + of->layout->interp_threads, &head);
 	return head;
 }
+
+_Static_assert(sizeof((struct py_thread_state *)0)->bytes == PY_THREAD_MAX, "the same bytes");
 
 static bool get(struct py_threads *t, int32_t ns_tid, struct py_thread *ret)
 {
@@ -219,30 +222,29 @@ static void set(struct py_threads *t, const struct py_thread *value)
 }
 
 gpc_status gpc_py_threads_find(struct py_threads *t, const struct py_threads_of *of, int32_t ns_tid,
-			       uint64_t *ret)
+			       struct py_thread_state *ret)
 {
 	uint64_t now = of->memory->host->now_ns(of->memory->host);
 	struct py_thread known;
-	struct search s = {.ns_tid = ns_tid};
+	struct search s = {.ns_tid = ns_tid, .found = ret};
 	gpc_status st;
 
-	*ret = 0;
+	ret->at = 0;
 	if (get(t, ns_tid, &known)) {
-		if (known.state && is_still(of, known.state, ns_tid)) {
-			*ret = known.state;
+		if (known.state && is_still(of, known.state, ns_tid, ret->bytes)) {
+			ret->at = known.state;
 			return GPC_OK;
 		}
 		if (!known.state && now < known.until_ns && known.head == list_head(of))
 			return GPC_OK;
 	}
 	st = each_interpreter(of, look, &s);
-	if (st < 0 && !s.found)
+	if (st < 0 && !ret->at)
 		return st;
 	known = (struct py_thread){.ns_tid = ns_tid,
-				   .state = s.found,
-				   .head = s.found ? 0 : list_head(of),
+				   .state = ret->at,
+				   .head = ret->at ? 0 : list_head(of),
 				   .until_ns = now + LOOK_AGAIN_NS};
 	set(t, &known);
-	*ret = s.found;
 	return GPC_OK;
 }

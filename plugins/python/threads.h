@@ -36,9 +36,14 @@ struct py_threads_of {
 gpc_status gpc_py_threads_init(struct py_threads *t);
 void gpc_py_threads_deinit(struct py_threads *t);
 
-/* *ret 0: the thread runs no Python. */
+struct py_thread_state {
+	uint64_t at; /* 0: the thread runs no Python */
+	/* What stood there when it was looked at, as far as the layout goes: PY_THREAD_MAX, or
+	 * gpc_py_thread_bytes of frames.h, if that is less. */
+	uint8_t bytes[512];
+};
 gpc_status gpc_py_threads_find(struct py_threads *t, const struct py_threads_of *of, int32_t ns_tid,
-			       uint64_t *ret);
+			       struct py_thread_state *ret);
 
 /* The thread, in the target's pid namespace, that a state belongs to; 0: not known. */
 int32_t gpc_py_thread_tid(const struct py_threads_of *of, uint64_t state);

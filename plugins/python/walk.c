@@ -42,16 +42,16 @@ gpc_status gpc_py_walk(void *self, void *tctx, const struct gpc_pull_sample *s,
 	struct py_target *t = tctx;
 	struct py_memory m = {p->host, t->target, s};
 	struct py_threads_of of = gpc_py_threads_of(t, &m);
+	struct py_thread_state state;
 	struct py_stack stack;
-	uint64_t state;
 	gpc_status st;
 
 	if (!s->ns_tid)
 		return GPC_E_UNSUPPORTED;
 	st = gpc_py_threads_find(&t->threads, &of, s->ns_tid, &state);
-	if (st < 0 || !state)
+	if (st < 0 || !state.at)
 		return st;
-	st = gpc_py_frames(&m, &t->runtime.layout, state, &stack);
+	st = gpc_py_frames_of(&m, &t->runtime.layout, &state, &stack);
 	if (st < 0 || !stack.n)
 		return st;
 	if (!name_frames(t, &m, &stack, out)) {

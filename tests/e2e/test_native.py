@@ -133,7 +133,8 @@ def prepare(stage):
     else:
         stage.missing["jit"] = "its code is of x86-64"
     stage.run(SHORT, zero=build("zero", "zero.c", *OMIT),
-              noreturn=build("noreturn", "noreturn.c", *OMIT, "-falign-functions=1"),
+              noreturn=build("noreturn", "noreturn.c", *OMIT, "-falign-functions=1"))
+    stage.run(SECONDS,
               goroutines=build("goroutines", "goroutines.go", "-ldflags", "-s -w", needs="go"))
 
 

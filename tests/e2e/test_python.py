@@ -299,7 +299,15 @@ def test_what_the_process_is(stage):
     version = subprocess.run([PYTHON, "-V"], capture_output=True, text=True, check=True).stdout
     assert {m["python_version"] for m in found} == {version.strip()}
     assert all(m["arch"] == os.uname().machine and m["exe"] for m in found)
-    assert str(stage.folder / "py_split") in {m["execfn"] for m in found}
+    split = next(m for m in found if m["execfn"] == str(stage.folder / "py_split"))
+    assert re.fullmatch(r"(buildid|sha1):[0-9a-f]{40}", split["exe_elfid"]), split
+    notes = subprocess.run(["readelf", "-n", PYTHON], capture_output=True, text=True, check=True)
+    build_id = re.search(r"Build ID: ([0-9a-f]+)", notes.stdout)
+    assert not build_id or split["exe_elfid"] == f"buildid:{build_id[1]}"
+    assert split["sys_maxunicode"] is None
+    mapped = "libpython" in subprocess.run(["ldd", PYTHON], capture_output=True, text=True,
+                                           check=True).stdout
+    assert (split["libpython_elfid"] is not None) == mapped
 
 
 def test_packages_and_their_versions(stage):

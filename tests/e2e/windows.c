@@ -4,6 +4,7 @@
  * options. A line on stdin ends the running window. The last line tells what
  * the library left behind. */
 #include <dirent.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -43,6 +44,15 @@ static void print_stack(const struct gpc_profile *p, const struct gpc_profile_ap
 	putchar('\n');
 }
 
+/* For who looks for what grows: what is in use, what malloc keeps, what is mapped. */
+static void print_heap(uint32_t window)
+{
+	struct mallinfo2 m = mallinfo2();
+
+	fprintf(stderr, "heap %u used %zu kept %zu mapped %zu\n", window, m.uordblks / 1024,
+		m.fordblks / 1024, m.hblkhd / 1024);
+}
+
 static void on_profile(void *ctx, const struct gpc_profile *p, const struct gpc_profile_api *api)
 {
 	struct run *run = ctx;
@@ -55,6 +65,7 @@ static void on_profile(void *ctx, const struct gpc_profile *p, const struct gpc_
 	while (api->next(p, &cursor, &stack))
 		print_stack(p, api, &stack);
 	fflush(stdout);
+	print_heap(info.seq);
 	if (run->left)
 		run->left--;
 }
@@ -131,6 +142,10 @@ int main(int argc, char **argv)
 	struct gpc_err err;
 	int failed;
 
+	/* As the program does, in whose place this stands. */
+	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_MMAP_THRESHOLD, 65536);
+	mallopt(M_TRIM_THRESHOLD, 65536);
 	warm_up();
 	fds = entries("/proc/self/fd");
 	threads = entries("/proc/self/task");

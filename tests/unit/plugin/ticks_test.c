@@ -36,7 +36,7 @@ struct bench {
 	struct gpc_names *names;
 	struct gpc_batch_writer *writer;
 	struct gpc_tick_api api;
-	unsigned records;
+	unsigned records, torn; /* atomic */
 	bool is_hinting;
 };
 
@@ -122,6 +122,9 @@ static gpc_status on_tick(void *self, void *tctx, const struct gpc_pull_sample *
 		__atomic_add_fetch(&c->strange, 1, __ATOMIC_RELAXED);
 	if (gpc_ticks_target(b->ticks) != c->target.id || s->ns_tid != s->tid)
 		__atomic_add_fetch(&c->strange, 1, __ATOMIC_RELAXED);
+	/* The first ones. */
+	if (c->samples <= b->torn)
+		return GPC_E_CORRUPT;
 	frame = w->frame(w, &(struct gpc_frame_desc){.struct_size = sizeof(struct gpc_frame_desc),
 						     .function = w->str(w, "f", 1)});
 	return gpc_write(w, &sample, &frame, 1);
@@ -215,6 +218,30 @@ static void test_only_who_runs(void **state)
 	child_end(&sleeps);
 }
 
+/* What the collector could not read is counted. */
+static void test_counts(void **state)
+{
+	struct gpc_ticks_stats stats;
+	struct bench b;
+	struct child c;
+
+	(void)state;
+	child_start(&c, WORKS);
+	start(&b, true);
+	gpc_ticks_stats(b.ticks, &stats);
+	assert_int_equal(stats.asked, 0);
+	b.torn = 5;
+	assert_int_equal(gpc_ticks_add(b.ticks, &c.target, &c), GPC_OK);
+	work_for(&c, GPC_SECOND_NS / 4);
+	gpc_ticks_remove(b.ticks, c.target.id);
+	gpc_ticks_stats(b.ticks, &stats);
+	assert_int_equal(stats.asked, get(c, samples));
+	assert_true(stats.failed == 5 || (geteuid() != 0 && stats.failed == stats.asked));
+	assert_true(stats.exact == (geteuid() == 0 ? stats.asked : 0));
+	end(&b);
+	child_end(&c);
+}
+
 /* A thread that nobody names is found by what it uses. */
 static void test_thread_that_nobody_names(void **state)
 {
@@ -266,6 +293,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_only_who_runs),
+		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_thread_that_nobody_names),
 		cmocka_unit_test(test_coming_and_going),
 	};

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "../../../plugins/python/dists.h"
 #include "../../../plugins/python/packages.h"
+#include "../../../plugins/python/reading.h"
 #include "../../../plugins/python/shelf.h"
 
 static void owners(void **state)
@@ -127,6 +132,138 @@ static void folders_are_shared(void **state)
 	gpc_py_shelf_free(s);
 }
 
+/* ---- folders ------------------------------------------------------------------------------ */
+
+#define PACKAGES 20
+
+/* Its targets see the folder at one path each; those that ended see nothing. */
+struct world {
+	struct gpc_host host; /* first */
+	struct gpc_target targets[2];
+	bool has_ended[2];
+	char folder[64];
+	uint64_t now_ns;
+};
+
+static uint64_t now_ns(const struct gpc_host *h)
+{
+	return ((const struct world *)(const void *)h)->now_ns;
+}
+
+/* A millisecond each. */
+static int32_t open_file(const struct gpc_host *h, const struct gpc_target *t, const char *path,
+			 int32_t flags)
+{
+	struct world *w = (struct world *)(void *)(uintptr_t)h;
+	char real[200];
+
+	w->now_ns += 1000000;
+	assert_memory_equal(path, "/site", 5);
+	if (w->has_ended[t - w->targets])
+		return GPC_E_GONE;
+	snprintf(real, sizeof real, "%s%s", w->folder, path + 5);
+	return open(real, flags ? O_RDONLY | O_DIRECTORY : O_RDONLY);
+}
+
+static void put_file(const struct world *w, unsigned i, const char *name, const char *text)
+{
+	char path[160];
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/p%u-2.dist-info", w->folder, i);
+	mkdir(path, 0700);
+	snprintf(path + strlen(path), sizeof path - strlen(path), "/%s", name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void make_folder(struct world *w)
+{
+	char text[80];
+
+	*w = (struct world){.host = {.now_ns = now_ns, .open_file = open_file}};
+	strcpy(w->folder, "/tmp/gpc-dists-XXXXXX");
+	assert_non_null(mkdtemp(w->folder));
+	for (unsigned i = 0; i < PACKAGES; i++) {
+		snprintf(text, sizeof text, "Name: p%u\nVersion: 2\n", i);
+		put_file(w, i, "METADATA", text);
+		snprintf(text, sizeof text, "pkg%u/__init__.py,,\n", i);
+		put_file(w, i, "RECORD", text);
+	}
+}
+
+static void remove_folder(const struct world *w)
+{
+	char command[100];
+
+	snprintf(command, sizeof command, "rm -r %s", w->folder);
+	assert_int_equal(system(command), 0);
+}
+
+/* Turns are short, and a folder is read on through another process when one ends. */
+static void a_folder_in_turns(void **state)
+{
+	struct py_desk *desk = gpc_py_desk_new();
+	struct py_dists *d = NULL;
+	struct world w;
+	struct py_desk_folder mine, other;
+	enum py_reading got;
+	unsigned turns = 0;
+
+	(void)state;
+	make_folder(&w);
+	mine = (struct py_desk_folder){&w.host, &w.targets[0], "/site", {1, 2, 3}};
+	other = (struct py_desk_folder){&w.host, &w.targets[0], "/site", {1, 9, 3}};
+	do {
+		uint64_t begin = w.now_ns;
+
+		got = gpc_py_desk_read(desk, &mine, w.now_ns + 3000000, &d);
+		assert_true(w.now_ns - begin <= 5000000);
+		if (got == PY_READING_MORE)
+			assert_int_equal(gpc_py_desk_read(desk, &other, w.now_ns + 3000000, &d),
+					 PY_READING_BUSY);
+		w.has_ended[0] |= ++turns == 4;
+		if (turns == 6)
+			mine.target = &w.targets[1];
+	} while (got == PY_READING_MORE);
+	assert_int_equal(got, PY_READING_DONE);
+	assert_true(turns >= PACKAGES / 2);
+	for (unsigned i = 0; i < PACKAGES; i++) {
+		char file[40], want[20];
+
+		snprintf(file, sizeof file, "pkg%u/x/y.py", i);
+		snprintf(want, sizeof want, "p%u==2", i);
+		assert_string_equal(gpc_py_dists_find(d, file), want);
+	}
+	gpc_py_dists_free(d);
+	/* One that nobody comes back to leaves its place. */
+	assert_int_equal(gpc_py_desk_read(desk, &mine, w.now_ns, &d), PY_READING_MORE);
+	w.has_ended[0] = false;
+	assert_int_equal(gpc_py_desk_read(desk, &other, w.now_ns, &d), PY_READING_BUSY);
+	w.now_ns += UINT64_C(6000000000);
+	assert_int_equal(gpc_py_desk_read(desk, &other, w.now_ns, &d), PY_READING_MORE);
+	assert_int_equal(gpc_py_desk_read(desk, &mine, w.now_ns, &d), PY_READING_BUSY);
+	gpc_py_desk_free(desk);
+	remove_folder(&w);
+}
+
+static void a_folder_that_is_not_there(void **state)
+{
+	struct py_desk *desk = gpc_py_desk_new();
+	struct world w;
+	struct py_desk_folder folder = {&w.host, &w.targets[0], "/site", {1, 2, 3}};
+	struct py_dists *d;
+
+	(void)state;
+	make_folder(&w);
+	w.has_ended[0] = true;
+	assert_int_equal(gpc_py_desk_read(desk, &folder, 1, &d), PY_READING_NONE);
+	gpc_py_desk_free(desk);
+	remove_folder(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -134,6 +271,8 @@ int main(void)
 		cmocka_unit_test(metadata_without_names),
 		cmocka_unit_test(places_of_files),
 		cmocka_unit_test(folders_are_shared),
+		cmocka_unit_test(a_folder_in_turns),
+		cmocka_unit_test(a_folder_that_is_not_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -257,7 +257,7 @@ static void the_interpreter_that_runs_is_found(void **state)
 {
 	struct py_threads threads;
 	struct scene s;
-	uint64_t found;
+	struct py_thread_state found;
 
 	(void)state;
 	for (unsigned running = 0; running < 3; running++) {
@@ -267,13 +267,13 @@ static void the_interpreter_that_runs_is_found(void **state)
 		of.layout = s.l;
 		assert_int_equal(gpc_py_threads_init(&threads), GPC_OK);
 		assert_int_equal(gpc_py_threads_find(&threads, &of, TID, &found), GPC_OK);
-		assert_int_equal(found, state_of(running));
+		assert_int_equal(found.at, state_of(running));
 		/* It goes on in another one: what was known is not true any more. */
 		py_fake_put(&s.fake, state_of(running) + 0x400 + s.l->cframe_frame, 0);
 		py_fake_put(&s.fake, state_of((running + 1) % 3) + 0x400 + s.l->cframe_frame,
 			    frame_of(0));
 		assert_int_equal(gpc_py_threads_find(&threads, &of, TID, &found), GPC_OK);
-		assert_int_equal(found, state_of((running + 1) % 3));
+		assert_int_equal(found.at, state_of((running + 1) % 3));
 		gpc_py_threads_deinit(&threads);
 	}
 }
@@ -283,7 +283,7 @@ static void lists_that_change_while_they_are_read(void **state)
 	struct py_threads threads;
 	struct scene s;
 	struct py_threads_of of = {.memory = &s.fake.memory, .list = LIST};
-	uint64_t found;
+	struct py_thread_state found;
 
 	(void)state;
 	begin_interpreters(&s, 0);

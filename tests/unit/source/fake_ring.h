@@ -31,7 +31,11 @@ static inline struct gpc_slot *fake_slot(struct fake_ring *f)
 
 static inline void fake_slot_free(struct gpc_slot *s)
 {
-	s->ring.page = NULL; /* nothing to unmap */
+	/* There is nothing to unmap, and a reader may be left that knows the ring. */
+	if (s->ring.users && atomic_fetch_sub(s->ring.users, 1) == 1)
+		free(s->ring.users);
+	s->ring.page = NULL;
+	s->ring.users = NULL;
 	gpc_slot_free(s);
 }
 

@@ -8,11 +8,14 @@
 
 static struct gpc_native native;
 static struct gpc_pulled found;
+static struct gpc_native_rules rules;
 
 static int begin(void **state)
 {
 	set_up(state);
 	native.tables = own.tables;
+	memset(&rules, 0, sizeof rules);
+	native.recent = &rules;
 	return 0;
 }
 
@@ -71,6 +74,35 @@ static void complete_by_both(void **state)
 	assert_int_equal(by_both.n, own.chain);
 	for (uint32_t i = 1; i < own.chain; i++)
 		assert_int_equal(found.frames[i], own.ips[3 + i] - 1);
+}
+
+/* With and without memory of earlier samples, and with a memory that is wrong. */
+static void rules_that_are_remembered(void **state)
+{
+	struct gpc_pulled *cold = calloc(1, sizeof *cold);
+	unsigned known = 0;
+	(void)state;
+
+	assert_non_null(cold);
+	descend(DEPTH);
+	native.recent = NULL;
+	unwind(GPC_UNWIND_DWARF, own.sample.stack_bytes, 0);
+	cold->n = found.n;
+	memcpy(cold->frames, found.frames, found.n * sizeof *found.frames);
+	native.recent = &rules;
+	for (int i = 0; i < 2; i++) {
+		unwind(GPC_UNWIND_DWARF, own.sample.stack_bytes, 0);
+		assert_int_equal(found.n, cold->n);
+		assert_memory_equal(found.frames, cold->frames, found.n * sizeof *found.frames);
+	}
+	for (int i = 0; i < GPC_NATIVE_RULES; i++) {
+		known += rules.at[i].image != 0;
+		rules.at[i].rule = UINT16_MAX;
+	}
+	assert_true(known >= 3);
+	assert_true(unwind(GPC_UNWIND_DWARF, own.sample.stack_bytes, 0).n <= cold->n);
+	memset(&rules, 0, sizeof rules);
+	free(cold);
 }
 
 /* Code that the process made, of which its file will tell. */
@@ -155,6 +187,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(complete_by_both),
+		cmocka_unit_test(rules_that_are_remembered),
 		cmocka_unit_test(code_whose_file_is_being_opened),
 		cmocka_unit_test(the_better_of_the_two),
 		cmocka_unit_test(garbage_in_the_chain),

@@ -91,6 +91,7 @@ static void test_comes_back_just_then(void **state)
 	}
 	pthread_join(thread, NULL);
 	pthread_barrier_destroy(&d.gate);
+	free(other->ret.own);
 	free(other);
 }
 

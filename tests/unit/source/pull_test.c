@@ -488,6 +488,7 @@ static void test_one_that_comes_back(void **state)
 	assert_true(gpc_pulls_pull(w->pulls, 1, other->record.words, other->record.n,
 				   &other->format, &other->ret));
 	assert_int_equal(stats(w).asked, 2);
+	free(other->ret.own);
 	free(other);
 }
 
@@ -506,6 +507,7 @@ static void *pull_many(void *arg)
 		gpc_pulls_pull(p->shared->pulls, 1, w->record.words, w->record.n, &w->format,
 			       &w->ret);
 	}
+	free(w->ret.own);
 	return NULL;
 }
 

@@ -24,6 +24,7 @@ struct world {
 	unsigned pulls, hung, returned; /* atomic */
 	const struct gpc_pulled *who;   /* what hangs() was told */
 	int go;                         /* eventfd: ends the waits */
+	int event;                      /* eventfd: tells of records */
 	enum gpc_priority got;
 };
 
@@ -61,8 +62,7 @@ static int set_up(void **state)
 
 	assert_non_null(w);
 	w->slot = fake_slot(&w->fake);
-	/* Readable for ever: the ring has always something, as far as poll knows. */
-	w->slot->fd = eventfd(1, EFD_CLOEXEC);
+	w->event = w->slot->fd = eventfd(0, EFD_CLOEXEC);
 	w->go = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
 	assert_true(w->slot->fd >= 0 && w->go >= 0);
 	*state = w;
@@ -123,6 +123,21 @@ static void let_go(struct world *w)
 	assert_int_equal(write(w->go, &one, sizeof one), sizeof one);
 }
 
+static void tell(struct world *w)
+{
+	uint64_t one = 1;
+
+	assert_int_equal(write(w->event, &one, sizeof one), sizeof one);
+}
+
+static bool sample(struct world *w, uint64_t time, uint32_t pid, uint64_t n_ips)
+{
+	bool is_there = fake_sample(&w->fake, time, pid, n_ips);
+
+	tell(w);
+	return is_there;
+}
+
 static void test_hands_on_in_order(void **state)
 {
 	struct world *w = *state;
@@ -130,7 +145,7 @@ static void test_hands_on_in_order(void **state)
 	start(w, GPC_PRIORITY_NORMAL);
 	assert_int_equal(w->got, GPC_PRIORITY_NORMAL);
 	for (uint64_t t = 1; t <= 100; t++)
-		assert_true(fake_sample(&w->fake, t, 1, 2));
+		assert_true(sample(w, t, 1, 2));
 	for (uint64_t t = 1; t <= 100; t++) {
 		assert_int_equal(next(w), t);
 		assert_int_equal(w->out.n, t % 2);
@@ -154,6 +169,7 @@ static void test_only_samples_are_pulled(void **state)
 	rec_u64(r, 5);
 	rec_trailer(r, REC_TYPE, &id);
 	assert_true(fake_produce(&w->fake, r));
+	tell(w);
 	free(r);
 	start(w, GPC_PRIORITY_NORMAL);
 	assert_int_equal(next(w), 5);
@@ -166,7 +182,7 @@ static void test_batched(void **state)
 
 	start(w, GPC_PRIORITY_BATCHED);
 	assert_int_equal(w->got, GPC_PRIORITY_BATCHED);
-	fake_sample(&w->fake, 1, 1, 1);
+	sample(w, 1, 1, 1);
 	assert_int_equal(next(w), 1);
 	assert_int_equal(w->pulls, 1);
 }
@@ -185,7 +201,7 @@ static void test_starting_waits_for_no_process(void **state)
 	uint64_t begin = gpc_now_ns();
 	pthread_t helper;
 
-	fake_sample(&w->fake, 1, HANGS, 1);
+	sample(w, 1, HANGS, 1);
 	assert_int_equal(pthread_create(&helper, NULL, let_go_later, w), 0);
 	start(w, GPC_PRIORITY_BATCHED);
 	assert_true(gpc_now_ns() - begin < GPC_SECOND_NS);
@@ -210,15 +226,14 @@ static int ended_event(void)
 static void test_the_thread_of_the_ring_ends(void **state)
 {
 	struct world *w = *state;
-	int alive = w->slot->fd;
 
 	w->slot->fd = ended_event();
 	assert_true(vec_push(&w->slot->others, ended_event()));
-	assert_true(vec_push(&w->slot->others, alive));
+	assert_true(vec_push(&w->slot->others, w->event));
 	start(w, GPC_PRIORITY_NORMAL);
 	usleep(50000);
 	for (uint64_t t = 1; t <= 3; t++) {
-		fake_sample(&w->fake, t, 1, 1);
+		sample(w, t, 1, 1);
 		assert_int_equal(next(w), t);
 	}
 }
@@ -240,8 +255,8 @@ static void test_one_that_hangs_is_replaced(void **state)
 	struct world *w = *state;
 
 	start(w, GPC_PRIORITY_NORMAL);
-	fake_sample(&w->fake, 1, HANGS, 1);
-	fake_sample(&w->fake, 3, 1, 1);
+	sample(w, 1, HANGS, 1);
+	sample(w, 3, 1, 1);
 	wait_for(&w->pulls, 1);
 	assert_false(gpc_reader_thread_check(w->slot, 60 * GPC_SECOND_NS));
 	usleep(20000);
@@ -257,7 +272,7 @@ static void test_one_that_hangs_is_replaced(void **state)
 	let_go(w);
 	wait_for(&w->returned, 1);
 	usleep(20000);
-	fake_sample(&w->fake, 5, 1, 1);
+	sample(w, 5, 1, 1);
 	assert_int_equal(next(w), 5);
 	assert_int_equal(w->out.n, 1);
 	assert_int_equal(w->pulls, 2);
@@ -268,9 +283,9 @@ static void test_too_late_for_what_was_there(void **state)
 {
 	struct world *w = *state;
 
-	fake_sample(&w->fake, 1, 1, 1);
+	sample(w, 1, 1, 1);
 	start(w, GPC_PRIORITY_NORMAL);
-	fake_sample(&w->fake, 3, 1, 1);
+	sample(w, 3, 1, 1);
 	assert_int_equal(next(w), 1);
 	assert_int_equal(w->out.n, 0);
 	assert_int_equal(next(w), 3);
@@ -283,8 +298,8 @@ static void test_stop_leaves_one_that_hangs(void **state)
 	uint64_t begin = gpc_now_ns(), time;
 
 	start(w, GPC_PRIORITY_NORMAL);
-	fake_sample(&w->fake, 1, HANGS, 1);
-	fake_sample(&w->fake, 2, 1, 1);
+	sample(w, 1, HANGS, 1);
+	sample(w, 2, 1, 1);
 	wait_for(&w->pulls, 1);
 	gpc_reader_thread_stop(w->slot);
 	assert_true(gpc_now_ns() - begin < 5 * GPC_SECOND_NS);
@@ -308,7 +323,7 @@ static void test_stop_loses_nothing(void **state)
 
 	for (int round = 0; round < 20; round++) {
 		for (uint64_t t = 1; t <= 20; t++)
-			assert_true(fake_sample(&w->fake, (uint64_t)round * 20 + t, 1, 1));
+			assert_true(sample(w, (uint64_t)round * 20 + t, 1, 1));
 		start(w, GPC_PRIORITY_NORMAL);
 		gpc_reader_thread_stop(w->slot);
 		gpc_slot_refresh(w->slot);

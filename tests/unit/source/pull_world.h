@@ -136,6 +136,7 @@ static int tear_down(void **state)
 	gpc_names_put(w->names);
 	close(w->gate[0]);
 	close(w->gate[1]);
+	free(w->ret.own);
 	free(w);
 	return 0;
 }

@@ -195,6 +195,7 @@ static void test_a_record_in_flight_holds_back_younger_ones(void **state)
 	uint64_t *lifted = calloc(1, GPC_RECORD_MAX);
 	struct bench *b = *state;
 	struct gpc_slot *slot;
+	const void *record;
 	size_t n;
 
 	assert_non_null(lifted);
@@ -205,17 +206,17 @@ static void test_a_record_in_flight_holds_back_younger_ones(void **state)
 	produce(b, 0, 10);
 	produce(b, 0, 20);
 	produce(b, 1, 30);
-	n = gpc_slot_lift(slot, lifted);
-	gpc_slot_put(slot, lifted, n, NULL);
+	record = gpc_slot_lift(slot, lifted, &n);
+	gpc_slot_put(slot, record, n, NULL);
 	/* In the ring, not lifted yet. */
 	assert_true(gpc_reader_is_behind(b->reader, 25));
-	n = gpc_slot_lift(slot, lifted);
+	record = gpc_slot_lift(slot, lifted, &n);
 	assert_true(gpc_reader_is_behind(b->reader, 25));
 	assert_false(gpc_reader_is_behind(b->reader, 20));
 	assert_int_equal(drain(b, 40), 1);
 	assert_int_equal(b->seen[0].time, 10);
 	assert_int_equal(drain(b, 40), 0);
-	gpc_slot_put(slot, lifted, n, NULL);
+	gpc_slot_put(slot, record, n, NULL);
 	assert_false(gpc_reader_is_behind(b->reader, 40));
 	assert_int_equal(drain(b, 40), 2);
 	assert_int_equal(b->seen[1].time, 20);

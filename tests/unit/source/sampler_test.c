@@ -315,6 +315,43 @@ static void test_trimming_waits_for_files_without_the_lock(void **state)
 	assert_int_equal(refused, 0);
 }
 
+/* Whichever event: only clocks have distances that readers can set. */
+static uint32_t opened(struct world *w)
+{
+	struct gpc_perf_request candidates[] = {
+		{.name = "page-faults",
+		 .type = PERF_TYPE_SOFTWARE,
+		 .config = PERF_COUNT_SW_PAGE_FAULTS},
+		{.name = "cpu-clock",
+		 .type = PERF_TYPE_SOFTWARE,
+		 .config = PERF_COUNT_SW_CPU_CLOCK},
+		{.name = "task-clock",
+		 .type = PERF_TYPE_SOFTWARE,
+		 .config = PERF_COUNT_SW_TASK_CLOCK},
+	};
+	struct gpc_err err = {0};
+	uint32_t index = 99;
+	gpc_status st;
+
+	for (int i = 0; i < 3; i++)
+		candidates[i].rate = HZ;
+	st = gpc_sampler_open(w->sampler, candidates, 3, &w->stream, &index, &err);
+	if (st == GPC_E_PERM || err.sys == ENOSYS)
+		skip();
+	assert_int_equal(st, GPC_OK);
+	return index;
+}
+
+static void test_clocks_come_first_where_samples_are_pulled(void **state)
+{
+	struct world *w = *state;
+
+	assert_int_equal(gpc_sampler_start(w->sampler, FAR_NS, NULL), GPC_OK);
+	assert_int_equal(opened(w), 0);
+	gpc_sampler_set_pull(w->sampler, 4096, w->names);
+	assert_int_equal(opened(w), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -324,6 +361,8 @@ int main(void)
 						finish),
 		cmocka_unit_test_setup_teardown(test_with_pids_they_are, begin_own, finish),
 		cmocka_unit_test_setup_teardown(test_trimming_waits_for_files_without_the_lock,
+						begin_own, finish),
+		cmocka_unit_test_setup_teardown(test_clocks_come_first_where_samples_are_pulled,
 						begin_own, finish),
 	};
 

@@ -79,6 +79,7 @@ static void test_without_a_reader_the_ring_is_read(void **state)
 static void test_a_record_on_its_way_holds_its_place(void **state)
 {
 	struct world *w = *state;
+	const void *record;
 	uint64_t time;
 	size_t n, size;
 
@@ -89,15 +90,17 @@ static void test_a_record_on_its_way_holds_its_place(void **state)
 	assert_int_equal(state_of(w, &time), GPC_SLOT_BUSY);
 	assert_int_equal(time, 10);
 	assert_null(gpc_slot_take(w->slot, w->scratch, &size, &w->out));
-	n = gpc_slot_lift(w->slot, w->lifted);
-	assert_true(n > 0);
+	record = gpc_slot_lift(w->slot, w->lifted, &n);
+	assert_non_null(record);
+	gpc_slot_release(w->slot); /* the source, that has a reader, does not touch the ring */
+	assert_int_equal(w->fake.page.data_tail, 0);
 	assert_int_equal(state_of(w, &time), GPC_SLOT_BUSY);
 	assert_int_equal(time, 10);
 	w->in.n = 2;
 	w->in.epoch = 7;
 	w->in.frames[0] = 0x100;
 	w->in.frames[1] = 0x200;
-	gpc_slot_put(w->slot, w->lifted, n, &w->in);
+	gpc_slot_put(w->slot, record, n, &w->in);
 	assert_int_equal(state_of(w, &time), GPC_SLOT_READY);
 	assert_int_equal(time, 10);
 	assert_int_equal(take(w).sample.ips[0], 10000);
@@ -112,6 +115,7 @@ static void test_a_record_on_its_way_holds_its_place(void **state)
 static void test_what_was_queued_comes_before_the_ring(void **state)
 {
 	struct world *w = *state;
+	const void *record;
 	uint64_t time;
 	size_t n;
 
@@ -119,8 +123,8 @@ static void test_what_was_queued_comes_before_the_ring(void **state)
 	for (uint64_t t = 1; t <= 3; t++)
 		fake_sample(&w->fake, t, 1, 1);
 	for (int i = 0; i < 2; i++) {
-		n = gpc_slot_lift(w->slot, w->lifted);
-		gpc_slot_put(w->slot, w->lifted, n, NULL);
+		record = gpc_slot_lift(w->slot, w->lifted, &n);
+		gpc_slot_put(w->slot, record, n, NULL);
 	}
 	w->slot->thread = NULL; /* the reader has ended */
 	gpc_slot_refresh(w->slot);
@@ -153,6 +157,59 @@ static void test_records_of_odd_length(void **state)
 	}
 }
 
+/* A reader that found frames leaves the copy of the stack behind, and nothing else. */
+static void test_the_stack_is_left_behind(void **state)
+{
+	struct world *w = *state;
+	struct rec *r = calloc(1, sizeof *r);
+	uint64_t ips[2] = {0x111, 0x222};
+	struct gpc_perf_record decoded;
+	struct rec_id id = {.pid = 7, .tid = 8, .time = 30};
+	const void *record;
+	size_t n, size;
+
+	assert_non_null(r);
+	w->slot->thread = SOME_READER;
+	w->slot->ring.format.sample_type |=
+		PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_CGROUP;
+	w->slot->ring.format.regs_mask = 3;
+	rec_sample(r, &id, ips, 2);
+	rec_u64(r, PERF_SAMPLE_REGS_ABI_64);
+	rec_u64(r, 0xaa);
+	rec_u64(r, 0xbb);
+	rec_u64(r, 512); /* of the stack: length, bytes, how many are true */
+	for (int i = 0; i < 64; i++)
+		rec_u64(r, 0x5555);
+	rec_u64(r, 400);
+	rec_u64(r, 0xc6); /* control group */
+	rec_end(r);
+	assert_true(fake_produce(&w->fake, r));
+	free(r);
+	record = gpc_slot_lift(w->slot, w->lifted, &n);
+	assert_true(gpc_perf_decode(record, n, &w->slot->ring.format, &decoded));
+	assert_int_equal(decoded.sample.stack_bytes, 400);
+	assert_true(
+		gpc_perf_stack_extent(record, &decoded.sample, &w->in.stack_from, &w->in.stack_to));
+	w->in.n = 1;
+	w->in.frames[0] = 0x77;
+	gpc_slot_put(w->slot, record, n, &w->in);
+	assert_int_equal(w->fake.page.data_tail, w->fake.page.data_head);
+	record = gpc_slot_take(w->slot, w->scratch, &size, &w->out);
+	assert_int_equal(size, n - 512 - 8);
+	assert_true(gpc_perf_decode(record, size, &w->slot->ring.format, &decoded));
+	assert_int_equal(decoded.size, size);
+	assert_int_equal(decoded.pid, 7);
+	assert_int_equal(decoded.time, 30);
+	assert_int_equal(decoded.sample.ips[1], 0x222);
+	assert_int_equal(decoded.sample.regs[1], 0xbb);
+	assert_int_equal(decoded.sample.cgroup, 0xc6);
+	assert_int_equal(decoded.sample.stack_bytes, 0);
+	assert_false(
+		gpc_perf_stack_extent(record, &decoded.sample, &w->in.stack_from, &w->in.stack_to));
+	assert_int_equal(w->out.n, 1);
+	assert_int_equal(w->out.frames[0], 0x77);
+}
+
 static void test_the_queue_has_an_end(void **state)
 {
 	struct world *w = *state;
@@ -182,18 +239,19 @@ static void *read_all(void *arg)
 	struct world *w = arg;
 
 	for (uint64_t done = 0; done < MANY;) {
-		size_t n = gpc_slot_lift(w->slot, w->lifted);
 		struct gpc_perf_record r;
+		size_t n;
+		const void *record = gpc_slot_lift(w->slot, w->lifted, &n);
 
-		if (!n) {
+		if (!record) {
 			sched_yield();
 			continue;
 		}
-		gpc_perf_decode(w->lifted, n, &w->slot->ring.format, &r);
+		gpc_perf_decode(record, n, &w->slot->ring.format, &r);
 		w->in.n = (uint32_t)(r.time % 5);
 		for (uint32_t i = 0; i < w->in.n; i++)
 			w->in.frames[i] = r.time * 7 + i;
-		gpc_slot_put(w->slot, w->lifted, n, w->in.n ? &w->in : NULL);
+		gpc_slot_put(w->slot, record, n, w->in.n ? &w->in : NULL);
 		done++;
 	}
 	return NULL;
@@ -237,6 +295,7 @@ int main(void)
 		world_test(test_a_record_on_its_way_holds_its_place),
 		world_test(test_what_was_queued_comes_before_the_ring),
 		world_test(test_records_of_odd_length),
+		world_test(test_the_stack_is_left_behind),
 		world_test(test_the_queue_has_an_end),
 		world_test(test_threads),
 	};

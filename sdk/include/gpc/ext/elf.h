@@ -58,7 +58,8 @@ struct gpc_elf_api {
 	gpc_status (*threads_fork)(const struct gpc_target_threads *parent,
 				   const struct gpc_target *t, struct gpc_target_threads **ret);
 	/* [worker] "buildid:..." of the file's note, else "sha1:..." of its bytes, all of
-	 * which are read for it, once for each file. ret has room for 64 bytes. */
+	 * which are read for it, once for each file, in turns of some milliseconds:
+	 * GPC_E_RETRY asks to come again. ret has room for 64 bytes. */
 	gpc_status (*file_id)(const struct gpc_host *h, const struct gpc_target *t,
 			      const char *glob, char *ret);
 };

@@ -46,8 +46,9 @@ struct gpc_pull_sample {
 	const uint8_t *stack; /* copy of the user stack from sp on */
 	uint32_t stack_bytes; /* may be 0 */
 	uint32_t n_native;
-	const uint64_t *native; /* user part of the native stack, leaf first: the place
-				 * executed, then return addresses */
+	/* User part of the native stack, leaf first: the place executed, then return
+	 * addresses. For step(), and without GPC_PULL_EXACT, along frame pointers only. */
+	const uint64_t *native;
 	/* As the kernel has it; "" when it is not known yet, and without finish(). */
 	const char *thread_name;
 	/* For each native frame where its part of the stack ends: the stack pointer that its

@@ -47,7 +47,9 @@ struct gpc_source;
 struct gpc_source_api {
 	uint32_t struct_size, reserved;
 	/* [control] From start(). Opens the first of the n candidates that the
-	 * kernel accepts and that can be seen to count. */
+	 * kernel accepts and that can be seen to count. Where collectors with
+	 * gpc.walk/1 or gpc.step/1 are loaded the kernel's clocks go before all
+	 * others. */
 	gpc_status (*open)(const struct gpc_host *h, const struct gpc_source_event *candidates,
 			   uint32_t n, struct gpc_source **ret);
 	/* [any] */

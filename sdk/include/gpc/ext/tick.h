@@ -30,7 +30,8 @@ struct gpc_tick_api { /* gpc.tick/1 */
 	 * known only to the collector. */
 	uint32_t (*threads)(void *self, void *tctx, int32_t *ns_tids, uint32_t room);
 	/* [reader] Of s only tid, ns_tid, cpu, time_ns and flags are set. Without
-	 * GPC_PULL_EXACT the thread runs on meanwhile. */
+	 * GPC_PULL_EXACT the thread runs on meanwhile. An error, as for a stack that changed
+	 * while it was read, is counted. */
 	gpc_status (*tick)(void *self, void *tctx, const struct gpc_pull_sample *s,
 			   struct gpc_writer *w);
 };
