@@ -104,6 +104,34 @@ static void add_all(struct walk *w, const struct place *p)
 		gpc_java_add(w, p->frames[i]);
 }
 
+#define CALL_BYTES 5
+#define STUB_BYTES 32
+
+/* A call of a method without compiled code first goes to a few instructions behind the
+ * caller's own code (OpenJDK cpu/x86/compiledIC_x86.cpp, emit_to_interp_stub). That is no
+ * frame: what is executed there is the call. */
+static bool leave_call_stub(struct walk *w, const struct place *p)
+{
+	struct gpc_step_state *s = w->state;
+	uint8_t code[CALL_BYTES];
+	uint64_t ra, to;
+	int32_t offset;
+
+	if (!s->is_leaf || p->blob.kind != BLOB_COMPILED || !gpc_java_stack(w, s->sp, &ra) ||
+	    ra < p->blob.code_begin + CALL_BYTES || ra > s->pc ||
+	    !gpc_java_read(&w->vm->mem, ra - CALL_BYTES, code, CALL_BYTES) || code[0] != 0xe8)
+		return false;
+	memcpy(&offset, code + 1, sizeof offset);
+	to = ra + (uint64_t)(int64_t)offset;
+	/* One that calls itself begins before its calls. */
+	if (to < ra || to > s->pc || s->pc - to >= STUB_BYTES)
+		return false;
+	s->pc = ra;
+	s->sp += 8;
+	s->is_leaf = 0;
+	return true;
+}
+
 static gpc_status up(struct walk *w)
 {
 	const struct place *p = gpc_java_place(w, w->state->pc, !w->state->is_leaf);
@@ -112,6 +140,8 @@ static gpc_status up(struct walk *w)
 
 	if (!p)
 		return GPC_E_CORRUPT;
+	if (leave_call_stub(w, p))
+		return GPC_OK;
 	shape = p->shape;
 	is_call = p->is_call && p->is_return;
 	if (p->rule == RULE_DEOPT)
