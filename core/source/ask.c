@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/hot.h"
 #include "source/decode.h"
 #include "source/frames.h"
 #include "source/join.h"
@@ -523,8 +524,8 @@ static bool answer(struct call *c, uint32_t cpu, const struct gpc_perf_format *f
 	return true;
 }
 
-bool gpc_pulls_pull(void *pulls, uint32_t cpu, const void *record, size_t n,
-		    const struct gpc_perf_format *format, struct gpc_pulled *ret)
+GPC_HOT bool gpc_pulls_pull(void *pulls, uint32_t cpu, const void *record, size_t n,
+			    const struct gpc_perf_format *format, struct gpc_pulled *ret)
 {
 	struct call c;
 	bool has_frames = false;

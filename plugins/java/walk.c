@@ -7,8 +7,8 @@
 #define FRAMES_MAX 4096
 #define FRAME_MAX  (1u << 20)
 
-void gpc_java_walk_init(struct walk *w, struct vm *vm, const struct gpc_pull_sample *s,
-			struct gpc_step_state *state, struct gpc_pull_out *out)
+JAVA_HOT void gpc_java_walk_init(struct walk *w, struct vm *vm, const struct gpc_pull_sample *s,
+				 struct gpc_step_state *state, struct gpc_pull_out *out)
 {
 	w->vm = vm;
 	w->sample = s;
@@ -164,7 +164,8 @@ static gpc_status up(struct walk *w)
 	}
 }
 
-void gpc_java_go_on(const struct vm *vm, struct java_anchor anchor, struct gpc_step_state *state)
+JAVA_HOT void gpc_java_go_on(const struct vm *vm, struct java_anchor anchor,
+			     struct gpc_step_state *state)
 {
 	bool is_known = anchor.sp > state->sp && gpc_java_heaps_has(&vm->heaps, anchor.pc - 1);
 
@@ -201,7 +202,7 @@ static gpc_status give_up(struct walk *w, const struct gpc_step_state *at, gpc_s
 	return st;
 }
 
-gpc_status gpc_java_walk(struct walk *w)
+JAVA_HOT gpc_status gpc_java_walk(struct walk *w)
 {
 	struct gpc_step_state *s = w->state;
 
