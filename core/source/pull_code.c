@@ -159,7 +159,8 @@ GPC_HOT bool gpc_pull_native_begin(struct gpc_pull_native *n, struct gpc_pulls *
 					   .space = &n->code->space,
 					   .jit = n->code->jit,
 					   .is_last = true};
-	n->memory = (struct gpc_unwind_source){p->mem, t->target, sample};
+	n->piece.n = 0;
+	n->memory = (struct gpc_unwind_source){p->mem, t->target, sample, &n->piece};
 	n->view = (struct gpc_unwind_view){.arch = gpc_unwind_arch_here(),
 					   .find = gpc_native_find,
 					   .rule = gpc_native_rule,
@@ -277,7 +278,7 @@ bool gpc_pulls_up(struct gpc_pulls *p, const struct gpc_target *target,
 	if (gpc_pull_native_begin(&n, p, t, sample)) {
 		is_up = up_by_tables(&n, sample, state);
 	} else {
-		struct gpc_unwind_source src = {p->mem, target->id, sample};
+		struct gpc_unwind_source src = {p->mem, target->id, sample, NULL};
 
 		is_up = gpc_unwind_up(&src, state);
 	}

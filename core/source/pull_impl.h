@@ -123,6 +123,7 @@ struct gpc_pull_native {
 	struct gpc_pull_code *code;
 	struct gpc_native_look look;
 	struct gpc_unwind_source memory;
+	struct gpc_unwind_piece piece;
 	struct gpc_unwind_view view;
 };
 /* False: there is nothing but frame pointers. t may be NULL then. sample, t and n->own

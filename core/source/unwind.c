@@ -7,6 +7,25 @@
 
 #define FRAME_MAX (1u << 20) /* bytes; no real frame is larger */
 
+/* From there upwards, where the callers are. */
+static bool read_piece(const struct gpc_unwind_source *src, uint64_t addr, void *buf, uint32_t n)
+{
+	struct gpc_unwind_piece *p = src->piece;
+	int64_t got;
+
+	if (n > sizeof p->bytes)
+		return false;
+	if (!(p->n >= n && addr >= p->at && addr - p->at <= p->n - n)) {
+		got = gpc_mem_read(src->mem, src->target, 0, addr, p->bytes, sizeof p->bytes);
+		p->at = addr;
+		p->n = got > 0 ? (uint64_t)got : 0;
+	}
+	if (p->n < n || addr - p->at > p->n - n)
+		return false;
+	memcpy(buf, p->bytes + (addr - p->at), n);
+	return true;
+}
+
 GPC_HOT bool gpc_unwind_read(const struct gpc_unwind_source *src, uint64_t addr, void *buf,
 			     uint32_t n)
 {
@@ -17,6 +36,8 @@ GPC_HOT bool gpc_unwind_read(const struct gpc_unwind_source *src, uint64_t addr,
 		memcpy(buf, s->stack + (addr - s->sp), n);
 		return true;
 	}
+	if (src->piece && read_piece(src, addr, buf, n))
+		return true;
 	return gpc_mem_read(src->mem, src->target, 0, addr, buf, n) == n;
 }
 

@@ -11,10 +11,18 @@
 
 #include "proc/mem.h"
 
+/* A piece of the stack beyond the copy: native frames follow each other, and each word
+ * of them would be a read. n 0: nothing yet. */
+struct gpc_unwind_piece {
+	uint64_t at, n;
+	uint8_t bytes[1024];
+};
+
 struct gpc_unwind_source {
 	struct gpc_mem *mem;
 	uint64_t target;
 	const struct gpc_pull_sample *sample; /* for its copy of the stack; or NULL */
+	struct gpc_unwind_piece *piece;       /* or NULL: each read for itself */
 };
 
 /* Bytes of the stack at addr. False: not all of them could be had. */

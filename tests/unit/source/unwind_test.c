@@ -45,7 +45,7 @@ static void build(struct world *w)
 	memset(w, 0, sizeof *w);
 	assert_int_equal(gpc_mem_new(4, &r, &w->mem, NULL), GPC_OK);
 	w->sample = (struct gpc_pull_sample){.sp = BASE, .stack = (uint8_t *)w->copy};
-	w->src = (struct gpc_unwind_source){w->mem, 77, &w->sample};
+	w->src = (struct gpc_unwind_source){w->mem, 77, &w->sample, NULL};
 }
 
 static void frame(uint64_t *stack, unsigned word, uint64_t fp, uint64_t ret)
@@ -78,6 +78,33 @@ static void test_up(void **state)
 	/* The outermost one has no caller. */
 	assert_false(gpc_unwind_up(&w.src, &s));
 	assert_int_equal(s.pc, 0x3000);
+	gpc_mem_free(w.mem);
+}
+
+/* Words that follow each other are one read; what is beyond the piece is another. */
+static void test_a_piece_at_a_time(void **state)
+{
+	struct gpc_unwind_piece piece = {.n = 0};
+	struct world w;
+	uint64_t word;
+
+	(void)state;
+	build(&w);
+	w.src.piece = &piece;
+	for (unsigned i = 0; i < WORDS; i++)
+		w.memory[i] = 7000 + i;
+	for (unsigned i = 0; i < WORDS; i++) {
+		assert_true(gpc_unwind_read(&w.src, BASE + 8 * i, &word, sizeof word));
+		assert_int_equal(word, 7000 + i);
+	}
+	assert_int_equal(w.reads, WORDS * 8 / sizeof piece.bytes);
+	/* Below it; across its end; where nothing is. */
+	assert_true(gpc_unwind_read(&w.src, BASE, &word, sizeof word));
+	assert_int_equal(word, 7000);
+	assert_true(gpc_unwind_read(&w.src, BASE + sizeof piece.bytes - 4, &word, sizeof word));
+	assert_int_equal(word >> 32, 7000 + sizeof piece.bytes / 8);
+	assert_false(gpc_unwind_read(&w.src, BASE + 8 * WORDS - 4, &word, sizeof word));
+	assert_false(gpc_unwind_read(&w.src, BASE + 8 * WORDS, &word, sizeof word));
 	gpc_mem_free(w.mem);
 }
 
@@ -175,6 +202,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_up),
+		cmocka_unit_test(test_a_piece_at_a_time),
 		cmocka_unit_test(test_a_callers_fp_that_is_none),
 		cmocka_unit_test(test_no_plausible_frame),
 		cmocka_unit_test(test_the_copy_goes_first),
