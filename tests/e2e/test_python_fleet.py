@@ -24,6 +24,7 @@ class Core:
 
     def __init__(self, folder, *options):
         self.out, self.log = folder / "out", folder / "log"
+        self.header = {}
         with open(self.out, "wb") as out, open(self.log, "wb") as log:
             self.process = subprocess.Popen(
                 [RELEASE / "tests/e2e/windows", "1", "plugins=python",
@@ -41,6 +42,8 @@ class Core:
             if line.startswith("stack\t"):
                 _, pid, count, comm, _, _, frames = line.split("\t", 6)
                 rows.append((int(pid), int(count), comm, frames.split(";")))
+            elif line.startswith("profile\t"):
+                self.header = json.loads(line.split("\t", 3)[3])["gprofiler_core"]
         return rows
 
     def troubles(self, *pids):
@@ -105,6 +108,12 @@ def test_pool_workers_inherit(core, share, tmp_path):
     print(f"{seen} of {expected:.0f} expected, {total(mine)} in all")
     assert seen >= share * expected
     assert not core.troubles(*pids)
+    if "tickers" in core.header:
+        ticks = core.header["tickers"]["python"]
+        assert ticks["exact"] == ticks["asked"] >= seen
+        assert ticks["failed"] <= 0.05 * ticks["asked"], ticks
+    else:
+        assert core.header["readers"]["asked"]
 
 
 def test_children_that_become_other_programs(core, tmp_path):

@@ -355,7 +355,7 @@ static void test_backing_off(void **state)
 		assert_int_equal(fake_get(&b->fake, attaches), tries[k]);
 		assert_true(k == 0 || has_report(b, 5, GPC_E_BUSY, ""));
 	}
-	b->fake.attach_status = GPC_OK;
+	fake_set(&b->fake, attach_status, GPC_OK);
 	for (int i = 0; i < 16; i++)
 		good_window(b);
 	fake_wait_for(&b->fake, attaches, 5);
@@ -373,7 +373,8 @@ static void test_no_more_tries_after_detach(void **state)
 	run(b);
 	attach(b, getpid(), 5);
 	gpc_instance_detach(b->fake.instance, 5);
-	b->fake.attach_status = GPC_OK;
+	gpc_instance_settle(b->fake.instance, gpc_now_ns() + LONG_NS);
+	fake_set(&b->fake, attach_status, GPC_OK);
 	for (int i = 0; i < 5; i++)
 		good_window(b);
 	assert_int_equal(fake_get(&b->fake, attaches), 1);
