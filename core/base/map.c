@@ -7,6 +7,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/hot.h"
+
 uint64_t gpc_hash(const void *bytes, size_t n)
 {
 	return XXH3_64bits(bytes, n);
@@ -71,7 +73,7 @@ static struct gpc_map_slot *find(const struct gpc_u64map *m, uint64_t key)
 	return NULL;
 }
 
-bool gpc_u64map_get(const struct gpc_u64map *m, uint64_t key, uint64_t *ret)
+GPC_HOT bool gpc_u64map_get(const struct gpc_u64map *m, uint64_t key, uint64_t *ret)
 {
 	const struct gpc_map_slot *slot = find(m, key);
 

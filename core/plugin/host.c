@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/hot.h"
 #include "base/thread.h"
 #include "plugin/instance_impl.h"
 #include "plugin/spawn.h"
@@ -83,7 +84,7 @@ static void host_report(const struct gpc_host *h, const struct gpc_target *t, gp
 		gpc_instance_report(of(h), t, code, detail);
 }
 
-static uint64_t host_now(const struct gpc_host *h)
+GPC_HOT static uint64_t host_now(const struct gpc_host *h)
 {
 	(void)h;
 	return gpc_now_ns();
@@ -97,8 +98,8 @@ static int32_t host_should_stop(const struct gpc_host *h)
 	       (s->should_stop && s->should_stop(s->ctx));
 }
 
-static int64_t host_read_mem(const struct gpc_host *h, const struct gpc_target *t, uint64_t addr,
-			     void *buf, uint64_t len)
+GPC_HOT static int64_t host_read_mem(const struct gpc_host *h, const struct gpc_target *t,
+				     uint64_t addr, void *buf, uint64_t len)
 {
 	return gpc_mem_read(of(h)->setup.services->mem, t->id, t->pid, addr, buf, len);
 }

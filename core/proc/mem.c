@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/hot.h"
 #include "base/thread.h"
 #include "base/vec.h"
 
@@ -207,8 +208,8 @@ static int64_t answer(ssize_t n, int sys, uint64_t len)
 					       : GPC_E_SYSTEM;
 }
 
-int64_t gpc_mem_read(struct gpc_mem *m, uint64_t target, int32_t pid, uint64_t addr, void *buf,
-		     uint64_t len)
+GPC_HOT int64_t gpc_mem_read(struct gpc_mem *m, uint64_t target, int32_t pid, uint64_t addr,
+			     void *buf, uint64_t len)
 {
 	gpc_status st;
 	ssize_t n;

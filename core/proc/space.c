@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hot.h"
+
 #define MAX_AREAS 16384 /* executable ones; what a browser has is some hundred */
 
 struct gpc_space *gpc_space_new(void)
@@ -122,7 +124,7 @@ bool gpc_space_map(struct gpc_space **s, const struct gpc_area *area)
 	return true;
 }
 
-const struct gpc_area *gpc_space_find(const struct gpc_space *s, uint64_t address)
+GPC_HOT const struct gpc_area *gpc_space_find(const struct gpc_space *s, uint64_t address)
 {
 	uint32_t i = lower_bound(s, address);
 

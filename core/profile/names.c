@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/hot.h"
 #include "base/map.h"
 #include "base/thread.h"
 #include "base/vec.h"
@@ -142,13 +143,13 @@ struct gpc_names *gpc_names_new(uint32_t epoch)
 	return names;
 }
 
-struct gpc_names *gpc_names_get(struct gpc_names *names)
+GPC_HOT struct gpc_names *gpc_names_get(struct gpc_names *names)
 {
 	atomic_fetch_add_explicit(&names->refs, 1, memory_order_relaxed);
 	return names;
 }
 
-void gpc_names_put(struct gpc_names *names)
+GPC_HOT void gpc_names_put(struct gpc_names *names)
 {
 	if (!names || atomic_fetch_sub_explicit(&names->refs, 1, memory_order_acq_rel) != 1)
 		return;
@@ -163,7 +164,7 @@ void gpc_names_put(struct gpc_names *names)
 	free(names);
 }
 
-uint32_t gpc_names_epoch(const struct gpc_names *names)
+GPC_HOT uint32_t gpc_names_epoch(const struct gpc_names *names)
 {
 	return names->epoch;
 }

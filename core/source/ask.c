@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/hot.h"
 #include "source/decode.h"
 #include "source/frames.h"
 #include "source/join.h"
@@ -141,13 +142,18 @@ static bool is_realtime(const struct call *c)
 	return __atomic_load_n(&c->p->is_realtime, __ATOMIC_RELAXED);
 }
 
+static bool is_fresh(const struct call *c, uint64_t now)
+{
+	uint64_t limit = is_realtime(c) ? FRESH_RT_NS : FRESH_NS;
+
+	return now <= c->record.time || now - c->record.time <= limit;
+}
+
 /* Has the thread not run since the sample was taken? Of a real-time reader that is
  * taken for granted until it has read (has_run). */
 static void check_exact(struct call *c, uint64_t now)
 {
-	uint64_t limit = is_realtime(c) ? FRESH_RT_NS : FRESH_NS;
-
-	if (now - c->record.time > limit && now > c->record.time)
+	if (!is_fresh(c, now))
 		return;
 	/* Without a copy of the stack only the priority vouches for it. */
 	if (is_realtime(c) || (is_checkable(c) && is_unchanged(c)))
@@ -205,16 +211,8 @@ static void stand_alone(struct call *c)
 
 static struct gpc_pull_whom whom(const struct call *c)
 {
-	return (struct gpc_pull_whom){c->t->c.self, c->t->target, c->sample.tid, c->ret->epoch};
-}
-
-/* A thread that has run on is where it is now. When it was looked at since the sample was
- * taken, for another one of the batch, that was nearer to it. */
-static bool recall(struct call *c)
-{
-	struct gpc_pull_whom w = whom(c);
-
-	return gpc_pull_recall(c->native_unwind.own, &w, c->record.time, c->ret);
+	return (struct gpc_pull_whom){c->t->c.self, c->t->target, (int32_t)c->record.tid,
+				      gpc_names_epoch(c->names)};
 }
 
 static void remember(struct call *c)
@@ -232,14 +230,10 @@ static gpc_status ask(struct call *c)
 
 static bool walk(struct call *c)
 {
-	bool is_late = !(c->sample.flags & GPC_PULL_EXACT), is_whole;
-	gpc_status st;
+	bool is_late = !(c->sample.flags & GPC_PULL_EXACT);
+	gpc_status st = ask(c);
+	bool is_whole = !has_run(c);
 
-	c->is_joined = false;
-	if (is_late && recall(c))
-		return true;
-	st = ask(c);
-	is_whole = !has_run(c);
 	/* Read while it ran: once more, and the collector knows now that it must look out. */
 	if (!is_whole)
 		st = ask(c);
@@ -488,6 +482,23 @@ static bool was_quick(struct call *c, uint32_t cpu, const struct gpc_pull_effort
 	return false;
 }
 
+/* A thread that has run on is where it is now. When it was looked at since the sample was
+ * taken, for another one of the batch, that was nearer to it. */
+static bool recall(struct call *c, uint64_t now)
+{
+	struct gpc_pull_whom w = whom(c);
+
+	if (c->t->c.step || is_fresh(c, now) ||
+	    !gpc_pull_recall(c->native_unwind.own, &w, c->record.time, c->ret))
+		return false;
+	c->ret->epoch = w.epoch;
+	count_age(c, now);
+	GPC_PULL_ADD(c->p, checked, c->record.sample.stack_bytes >= CHECK_BYTES);
+	GPC_PULL_ADD(c->p, answered, 1);
+	GPC_PULL_ADD(c->p, alone, 1);
+	return true;
+}
+
 static bool answer(struct call *c, uint32_t cpu, const struct gpc_perf_format *format)
 {
 	struct gpc_pull_effort begin = gpc_pull_effort_now(is_realtime(c));
@@ -523,8 +534,8 @@ static bool answer(struct call *c, uint32_t cpu, const struct gpc_perf_format *f
 	return true;
 }
 
-bool gpc_pulls_pull(void *pulls, uint32_t cpu, const void *record, size_t n,
-		    const struct gpc_perf_format *format, struct gpc_pulled *ret)
+GPC_HOT bool gpc_pulls_pull(void *pulls, uint32_t cpu, const void *record, size_t n,
+			    const struct gpc_perf_format *format, struct gpc_pulled *ret)
 {
 	struct call c;
 	bool has_frames = false;
@@ -546,7 +557,7 @@ bool gpc_pulls_pull(void *pulls, uint32_t cpu, const void *record, size_t n,
 	    !__atomic_load_n(&c.t->hanging, __ATOMIC_ACQUIRE)) {
 		GPC_PULL_ADD(c.p, asked, 1);
 		c.native_unwind.own = gpc_pull_own(ret);
-		has_frames = answer(&c, cpu, format);
+		has_frames = recall(&c, gpc_now_ns()) || answer(&c, cpu, format);
 		gpc_pull_native_end(&c.native_unwind);
 	}
 	/* The frames are all that the stack was for. */

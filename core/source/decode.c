@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/hot.h"
+
 /* A reader over the record's bytes; going past the end sets bad and gives 0. */
 struct cursor {
 	const uint8_t *at, *end;
@@ -280,8 +282,8 @@ static void decode_body(struct cursor *c, struct gpc_perf_record *r)
 	}
 }
 
-bool gpc_perf_decode(const void *record, size_t size, const struct gpc_perf_format *format,
-		     struct gpc_perf_record *ret)
+GPC_HOT bool gpc_perf_decode(const void *record, size_t size, const struct gpc_perf_format *format,
+			     struct gpc_perf_record *ret)
 {
 	struct perf_event_header head;
 	struct cursor body = {.at = record};
@@ -316,8 +318,8 @@ bool gpc_perf_decode(const void *record, size_t size, const struct gpc_perf_form
 	return !body.bad && !trailer.bad;
 }
 
-bool gpc_perf_stack_extent(const void *record, const struct gpc_perf_sample *s, uint32_t *from,
-			   uint32_t *to)
+GPC_HOT bool gpc_perf_stack_extent(const void *record, const struct gpc_perf_sample *s,
+				   uint32_t *from, uint32_t *to)
 {
 	uint64_t size;
 
@@ -329,8 +331,8 @@ bool gpc_perf_stack_extent(const void *record, const struct gpc_perf_sample *s, 
 	return true;
 }
 
-size_t gpc_perf_time_offset(const struct perf_event_header *head,
-			    const struct gpc_perf_format *format)
+GPC_HOT size_t gpc_perf_time_offset(const struct perf_event_header *head,
+				    const struct gpc_perf_format *format)
 {
 	uint64_t type = format->sample_type;
 	size_t at = sizeof *head;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/hot.h"
+
 static bool put(struct gpc_pulled *ret, uint64_t frame)
 {
 	if (ret->n == GPC_PULLED_MAX)
@@ -27,8 +29,8 @@ static bool fits(const struct gpc_pull_sample *s, const struct gpc_pull_out *a,
 	       run->frames_at <= a->n && run->frames_n <= a->n - run->frames_at;
 }
 
-bool gpc_join(const struct gpc_pull_sample *s, const struct gpc_pull_out *answer,
-	      struct gpc_pulled *ret)
+GPC_HOT bool gpc_join(const struct gpc_pull_sample *s, const struct gpc_pull_out *answer,
+		      struct gpc_pulled *ret)
 {
 	uint32_t native = 0, frames = 0;
 

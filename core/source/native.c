@@ -2,6 +2,7 @@
 #include "source/native.h"
 
 #include "base/clock.h"
+#include "base/hot.h"
 #include "source/frames.h"
 #include "source/regs.h"
 
@@ -29,7 +30,7 @@ static enum gpc_code_state hold(struct gpc_native *n, uint32_t image,
 	return state;
 }
 
-void gpc_native_let_go(struct gpc_native *n, uint32_t image)
+GPC_HOT void gpc_native_let_go(struct gpc_native *n, uint32_t image)
 {
 	size_t i = image % HELD;
 
@@ -47,7 +48,7 @@ void gpc_native_rest(struct gpc_native *n)
 
 /* The table of an image is the same whenever it is built, as its file is. That of code
  * which a process makes is not. */
-const struct gpc_packed_rule *gpc_native_rule(void *ctx, const struct gpc_code *code)
+GPC_HOT const struct gpc_packed_rule *gpc_native_rule(void *ctx, const struct gpc_code *code)
 {
 	struct gpc_native_rules *recent = ((struct gpc_native_look *)ctx)->n->recent;
 	uint64_t hash = (code->vaddr + code->image) * UINT64_C(0x9E3779B97F4A7C15);
@@ -106,7 +107,7 @@ static enum gpc_code_state of_image(struct gpc_native_look *l, const struct gpc_
 	return state;
 }
 
-enum gpc_code_state gpc_native_find(void *ctx, uint64_t address, struct gpc_code *ret)
+GPC_HOT enum gpc_code_state gpc_native_find(void *ctx, uint64_t address, struct gpc_code *ret)
 {
 	struct gpc_native_look *l = ctx;
 	const struct gpc_area *a = l->last;
@@ -217,8 +218,9 @@ static void end(struct gpc_native *n, const struct stack *s, struct gpc_pulled *
 	ret->frames[ret->n++] = GPC_RAW_CUT;
 }
 
-enum gpc_native_answer gpc_native_unwind(struct gpc_native *n, const struct gpc_native_question *q,
-					 struct gpc_pulled *ret)
+GPC_HOT enum gpc_native_answer gpc_native_unwind(struct gpc_native *n,
+						 const struct gpc_native_question *q,
+						 struct gpc_pulled *ret)
 {
 	const struct gpc_perf_sample *s = q->sample;
 	struct gpc_native_look l = {.n = n,

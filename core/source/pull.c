@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/hot.h"
 #include "base/thread.h"
 #include "proc/root.h"
 #include "source/pull_impl.h"
@@ -37,7 +38,7 @@ gpc_status gpc_pulls_new(struct gpc_mem *mem, struct gpc_log *log, struct gpc_pu
 	return GPC_OK;
 }
 
-void gpc_puller_put(struct gpc_puller *t)
+GPC_HOT void gpc_puller_put(struct gpc_puller *t)
 {
 	if (!t || __atomic_sub_fetch(&t->refs, 1, __ATOMIC_ACQ_REL))
 		return;
@@ -252,7 +253,7 @@ void gpc_pulls_hangs(void *pulls, const struct gpc_pulled *ret)
 		add_hung(t, ret);
 }
 
-bool gpc_puller_is_back(struct gpc_pulls *p, struct gpc_puller *t, struct gpc_pulled *ret)
+GPC_HOT bool gpc_puller_is_back(struct gpc_pulls *p, struct gpc_puller *t, struct gpc_pulled *ret)
 {
 	bool was_given_up = false;
 

@@ -6,13 +6,14 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/hot.h"
 #include "source/pull_impl.h"
 #include "source/regs.h"
 
 #define HOLD_NS   (200 * GPC_MS_NS)
 #define AHEAD_MAX 64 /* images of a process whose tables are built before they are met */
 
-void gpc_pull_code_put(struct gpc_pull_code *code)
+GPC_HOT void gpc_pull_code_put(struct gpc_pull_code *code)
 {
 	if (code && !__atomic_sub_fetch(&code->refs, 1, __ATOMIC_ACQ_REL))
 		free(code);
@@ -135,13 +136,13 @@ bool gpc_pull_may_ask(struct gpc_pulls *p, struct gpc_puller *t)
 
 /* ---- unwinding: readers ---------------------------------------------------------- */
 
-static bool read_more(void *ctx, uint64_t addr, void *buf, uint32_t n)
+GPC_HOT static bool read_more(void *ctx, uint64_t addr, void *buf, uint32_t n)
 {
 	return gpc_unwind_read(ctx, addr, buf, n);
 }
 
-bool gpc_pull_native_begin(struct gpc_pull_native *n, struct gpc_pulls *p, struct gpc_puller *t,
-			   const struct gpc_pull_sample *sample)
+GPC_HOT bool gpc_pull_native_begin(struct gpc_pull_native *n, struct gpc_pulls *p,
+				   struct gpc_puller *t, const struct gpc_pull_sample *sample)
 {
 	struct gpc_unwind_tables *tables = __atomic_load_n(&p->tables, __ATOMIC_ACQUIRE);
 
@@ -167,7 +168,7 @@ bool gpc_pull_native_begin(struct gpc_pull_native *n, struct gpc_pulls *p, struc
 	return true;
 }
 
-struct gpc_pull_own *gpc_pull_own(struct gpc_pulled *reader)
+GPC_HOT struct gpc_pull_own *gpc_pull_own(struct gpc_pulled *reader)
 {
 	if (!reader->own)
 		reader->own = calloc(1, sizeof(struct gpc_pull_own));
@@ -195,7 +196,7 @@ void gpc_pulls_end(void *pulls, struct gpc_pulled *ret)
 		gpc_native_rest(&own->native);
 }
 
-void gpc_pull_native_end(struct gpc_pull_native *n)
+GPC_HOT void gpc_pull_native_end(struct gpc_pull_native *n)
 {
 	if (!n->code)
 		return;
@@ -209,8 +210,8 @@ void gpc_pull_native_end(struct gpc_pull_native *n)
 	n->code = NULL;
 }
 
-enum gpc_unwind_result gpc_pull_native_up(struct gpc_pull_native *n, struct gpc_unwind_regs *regs,
-					  uint64_t *place)
+GPC_HOT enum gpc_unwind_result gpc_pull_native_up(struct gpc_pull_native *n,
+						  struct gpc_unwind_regs *regs, uint64_t *place)
 {
 	return gpc_unwind_step(&n->view, regs, place);
 }

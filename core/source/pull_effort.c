@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include "base/clock.h"
+#include "base/hot.h"
 #include "source/pull_impl.h"
 
 #define SHARE_NS (100 * GPC_MS_NS) /* of each second of a CPU */
@@ -12,7 +13,7 @@ static uint64_t us_of(const struct timeval *tv)
 	return (uint64_t)tv->tv_sec * 1000000 + (uint64_t)tv->tv_usec;
 }
 
-struct gpc_pull_effort gpc_pull_effort_now(bool is_realtime)
+GPC_HOT struct gpc_pull_effort gpc_pull_effort_now(bool is_realtime)
 {
 	struct gpc_pull_effort e = {.ns = gpc_now_ns(), .is_realtime = is_realtime};
 	struct rusage used;
@@ -25,7 +26,7 @@ struct gpc_pull_effort gpc_pull_effort_now(bool is_realtime)
 	return e;
 }
 
-uint64_t gpc_pull_effort_ns(const struct gpc_pull_effort *begin, uint64_t slow_ns)
+GPC_HOT uint64_t gpc_pull_effort_ns(const struct gpc_pull_effort *begin, uint64_t slow_ns)
 {
 	uint64_t took = gpc_now_ns() - begin->ns;
 	struct gpc_pull_effort now;
@@ -36,7 +37,7 @@ uint64_t gpc_pull_effort_ns(const struct gpc_pull_effort *begin, uint64_t slow_n
 	return now.waits != begin->waits ? took : now.cpu_ns - begin->cpu_ns;
 }
 
-bool gpc_pull_has_share(struct gpc_pulls *p, uint32_t cpu, uint64_t now)
+GPC_HOT bool gpc_pull_has_share(struct gpc_pulls *p, uint32_t cpu, uint64_t now)
 {
 	struct gpc_cpu_share *share;
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/hot.h"
 #include "base/io.h"
 #include "proc/root.h"
 #include "source/pull_impl.h"
@@ -29,7 +30,7 @@ static void look_up_soon(struct gpc_puller *t, int32_t tid)
 		(void)vec_push(&t->unknown_tids, tid);
 }
 
-struct gpc_pull_thread gpc_puller_thread(struct gpc_puller *t, int32_t tid)
+GPC_HOT struct gpc_pull_thread gpc_puller_thread(struct gpc_puller *t, int32_t tid)
 {
 	struct gpc_pull_thread none = {.ns_tid = t->is_same_ns   ? tid
 						 : tid == t->pid ? t->c.target->ns_pid

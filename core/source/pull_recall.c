@@ -2,6 +2,8 @@
 /* What a thread was found to execute a moment ago. */
 #include <string.h>
 
+#include "base/hot.h"
+
 #include "source/pull_impl.h"
 
 #define LATEST (sizeof(((struct gpc_pull_own *)0)->latest) / sizeof(struct gpc_pull_answer))
@@ -12,8 +14,8 @@ static bool is_same(const struct gpc_pull_whom *a, const struct gpc_pull_whom *b
 	       a->epoch == b->epoch;
 }
 
-bool gpc_pull_recall(const struct gpc_pull_own *own, const struct gpc_pull_whom *of,
-		     uint64_t since_ns, struct gpc_pulled *ret)
+GPC_HOT bool gpc_pull_recall(const struct gpc_pull_own *own, const struct gpc_pull_whom *of,
+			     uint64_t since_ns, struct gpc_pulled *ret)
 {
 	const struct gpc_pull_answer *a = own ? &own->latest[(uint32_t)of->tid % LATEST] : NULL;
 
@@ -24,8 +26,8 @@ bool gpc_pull_recall(const struct gpc_pull_own *own, const struct gpc_pull_whom 
 	return true;
 }
 
-void gpc_pull_remember(struct gpc_pull_own *own, const struct gpc_pull_whom *of, uint64_t read_ns,
-		       const struct gpc_pulled *answer)
+GPC_HOT void gpc_pull_remember(struct gpc_pull_own *own, const struct gpc_pull_whom *of,
+			       uint64_t read_ns, const struct gpc_pulled *answer)
 {
 	struct gpc_pull_answer *a = own ? &own->latest[(uint32_t)of->tid % LATEST] : NULL;
 

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/hot.h"
 #include "base/thread.h"
 #include "source/spacing.h"
 
@@ -134,7 +135,7 @@ static void watch_another(struct gpc_reader_thread *t, int fd)
 	watch(t, gpc_slot_next_fd(t->slot, fd));
 }
 
-static bool pull(struct gpc_reader_thread *t)
+GPC_HOT static bool pull(struct gpc_reader_thread *t)
 {
 	bool has_frames;
 
@@ -144,7 +145,7 @@ static bool pull(struct gpc_reader_thread *t)
 	return has_frames;
 }
 
-static bool read_ring(struct gpc_reader_thread *t)
+GPC_HOT static bool read_ring(struct gpc_reader_thread *t)
 {
 	bool is_ours = go_on(t, false);
 
@@ -170,7 +171,7 @@ static void end(struct gpc_reader_thread *t)
 		t->hooks.end(t->hooks.ctx, &t->pulled);
 }
 
-static void *run(void *arg)
+GPC_HOT static void *run(void *arg)
 {
 	struct gpc_reader_thread *t = arg;
 	bool is_batched = t->wanted == GPC_PRIORITY_BATCHED;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/hot.h"
+
 static gpc_status no_room(struct gpc_writer *w, uint32_t bytes)
 {
 	(void)w;
@@ -44,8 +46,8 @@ static gpc_frame make_frame(struct gpc_writer *w, const struct gpc_frame_desc *f
 	return gpc_names_collected_frame(pw->names, &e);
 }
 
-void gpc_pull_writer_init(struct gpc_pull_writer *w, struct gpc_names *names,
-			  const char *const *suffixes)
+GPC_HOT void gpc_pull_writer_init(struct gpc_pull_writer *w, struct gpc_names *names,
+				  const char *const *suffixes)
 {
 	memset(w, 0, sizeof *w);
 	w->names = names;

@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/hot.h"
+
 gpc_status gpc_ring_map(int fd, size_t bytes, size_t min_bytes, struct gpc_ring *ret,
 			struct gpc_err *err)
 {
@@ -53,7 +55,7 @@ bool gpc_ring_share(struct gpc_ring *ring, struct gpc_ring *ret)
 	return true;
 }
 
-void gpc_ring_refresh(struct gpc_ring *ring)
+GPC_HOT void gpc_ring_refresh(struct gpc_ring *ring)
 {
 	/* Pairs with the kernel's barrier before it publishes data_head. */
 	ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
@@ -86,7 +88,7 @@ static bool next_header(struct gpc_ring *ring, struct perf_event_header *head)
 	return true;
 }
 
-bool gpc_ring_next_time(struct gpc_ring *ring, uint64_t *ret)
+GPC_HOT bool gpc_ring_next_time(struct gpc_ring *ring, uint64_t *ret)
 {
 	struct perf_event_header head;
 	uint64_t time = 0;
@@ -105,7 +107,7 @@ bool gpc_ring_next_time(struct gpc_ring *ring, uint64_t *ret)
 	return true;
 }
 
-const void *gpc_ring_take(struct gpc_ring *ring, void *scratch, size_t *size)
+GPC_HOT const void *gpc_ring_take(struct gpc_ring *ring, void *scratch, size_t *size)
 {
 	struct perf_event_header head;
 	size_t from = ring->tail & (ring->size - 1);
@@ -120,7 +122,7 @@ const void *gpc_ring_take(struct gpc_ring *ring, void *scratch, size_t *size)
 	return scratch;
 }
 
-void gpc_ring_release(struct gpc_ring *ring)
+GPC_HOT void gpc_ring_release(struct gpc_ring *ring)
 {
 	__atomic_store_n(&ring->page->data_tail, ring->tail, __ATOMIC_RELEASE);
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/hot.h"
 #include "base/thread.h"
 
 #define QUEUE_MAX (8u << 20)
@@ -144,7 +145,7 @@ void gpc_slot_release(struct gpc_slot *s)
 
 /* ---- the reader's thread -------------------------------------------------------- */
 
-const void *gpc_slot_lift(struct gpc_slot *s, void *buf, size_t *size)
+GPC_HOT const void *gpc_slot_lift(struct gpc_slot *s, void *buf, size_t *size)
 {
 	autolock(&s->lock);
 	const void *record;
@@ -192,7 +193,8 @@ static bool has_stack(const struct gpc_pulled *p, size_t n)
 	       p->stack_from + sizeof(uint64_t) <= p->stack_to;
 }
 
-void gpc_slot_put(struct gpc_slot *s, const void *record, size_t n, const struct gpc_pulled *pulled)
+GPC_HOT void gpc_slot_put(struct gpc_slot *s, const void *record, size_t n,
+			  const struct gpc_pulled *pulled)
 {
 	uint32_t frames = pulled ? pulled->n : 0;
 	bool is_shorter = has_stack(pulled, n);

@@ -13,10 +13,15 @@
 
 #include "base/random.h"
 
+#define GPC_SPACING_AHEAD 32
+
 struct gpc_spacing {
 	int fd;           /* of the event; borrowed */
 	uint64_t mean_ns; /* 0: the kernel's distances stay as they are */
 	struct gpc_random random;
+	/* The next n_ahead distances in parts of a mean: to make them takes code and tables
+	 * that are cold at each sample. */
+	uint32_t n_ahead, ahead[GPC_SPACING_AHEAD];
 };
 
 void gpc_spacing_init(struct gpc_spacing *s, int fd, uint64_t mean_ns);

@@ -3,9 +3,12 @@
 
 #include <string.h>
 
+#include "base/hot.h"
+
 #define FRAME_MAX (1u << 20) /* bytes; no real frame is larger */
 
-bool gpc_unwind_read(const struct gpc_unwind_source *src, uint64_t addr, void *buf, uint32_t n)
+GPC_HOT bool gpc_unwind_read(const struct gpc_unwind_source *src, uint64_t addr, void *buf,
+			     uint32_t n)
 {
 	const struct gpc_pull_sample *s = src->sample;
 
@@ -18,7 +21,7 @@ bool gpc_unwind_read(const struct gpc_unwind_source *src, uint64_t addr, void *b
 }
 
 /* On x86-64 and arm64 alike: [fp] is the caller's fp, [fp + 8] where to return. */
-bool gpc_unwind_up(const struct gpc_unwind_source *src, struct gpc_step_state *state)
+GPC_HOT bool gpc_unwind_up(const struct gpc_unwind_source *src, struct gpc_step_state *state)
 {
 	uint64_t frame[2];
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/hot.h"
+
 #define VALUE_MAX ((1 << 22) - 1)
 #define EXPR_MAX  256 /* bytes; those of compilers have some ten */
 #define EXPRS_MAX 8192
@@ -101,7 +103,7 @@ int32_t gpc_rules_add_expr(struct gpc_rules *r, const uint8_t *ops, size_t n)
 	return (int32_t)at;
 }
 
-const struct gpc_packed_rule *gpc_rules_get(const struct gpc_rules *r, uint16_t number)
+GPC_HOT const struct gpc_packed_rule *gpc_rules_get(const struct gpc_rules *r, uint16_t number)
 {
 	return (const void *)(r->words.at + r->starts.at[number - 1]);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind/step.h"
 
+#include "base/hot.h"
 #include "unwind/bottom.h"
 #include "unwind/expr.h"
 
@@ -140,9 +141,10 @@ static enum gpc_unwind_result lost(const struct gpc_unwind_view *v)
 	return v->mem.was_short ? GPC_UNWIND_SHORT : GPC_UNWIND_LOST;
 }
 
-static enum gpc_unwind_result by_table(struct gpc_unwind_view *v, const struct gpc_rules *rules,
-				       const struct gpc_packed_rule *rule,
-				       struct gpc_unwind_regs *regs)
+GPC_HOT static enum gpc_unwind_result by_table(struct gpc_unwind_view *v,
+					       const struct gpc_rules *rules,
+					       const struct gpc_packed_rule *rule,
+					       struct gpc_unwind_regs *regs)
 {
 	struct frame f = {v, rules, rule, regs, 0};
 	struct gpc_unwind_regs next = *regs;
@@ -262,15 +264,15 @@ static enum gpc_unwind_result step(struct gpc_unwind_view *v, struct gpc_unwind_
 	return result;
 }
 
-enum gpc_unwind_result gpc_unwind_step(struct gpc_unwind_view *v, struct gpc_unwind_regs *regs,
-				       uint64_t *ret_place)
+GPC_HOT enum gpc_unwind_result gpc_unwind_step(struct gpc_unwind_view *v,
+					       struct gpc_unwind_regs *regs, uint64_t *ret_place)
 {
 	return step(v, regs, true, ret_place);
 }
 
-enum gpc_unwind_result gpc_unwind_walk(struct gpc_unwind_view *v,
-				       const struct gpc_unwind_regs *start, uint64_t *frames,
-				       uint32_t max, uint32_t *n)
+GPC_HOT enum gpc_unwind_result gpc_unwind_walk(struct gpc_unwind_view *v,
+					       const struct gpc_unwind_regs *start,
+					       uint64_t *frames, uint32_t max, uint32_t *n)
 {
 	enum gpc_unwind_result result = GPC_UNWIND_UP;
 	struct gpc_unwind_regs regs = *start;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/hot.h"
 
 #define PAGE_BITS    16
 #define FILE_PAGE    UINT64_C(4096)
@@ -126,7 +127,8 @@ gpc_status gpc_unwind_table_pack(const struct gpc_elf *elf, const gpc_unwind_pla
 	return GPC_OK;
 }
 
-bool gpc_unwind_table_vaddr(const struct gpc_unwind_table *t, uint64_t file_offset, uint64_t *ret)
+GPC_HOT bool gpc_unwind_table_vaddr(const struct gpc_unwind_table *t, uint64_t file_offset,
+				    uint64_t *ret)
 {
 	for (uint32_t i = 0; i < t->n_segments; i++) {
 		const struct gpc_unwind_segment *s = &t->segments[i];
@@ -162,8 +164,8 @@ uint16_t gpc_unwind_table_number(const struct gpc_unwind_table *t, uint64_t vadd
 	return from ? t->rows[from - 1].rule : GPC_NO_RULE;
 }
 
-const struct gpc_packed_rule *gpc_unwind_table_rule(const struct gpc_unwind_table *t,
-						    uint16_t number)
+GPC_HOT const struct gpc_packed_rule *gpc_unwind_table_rule(const struct gpc_unwind_table *t,
+							    uint16_t number)
 {
 	return number == GPC_NO_RULE || number > t->rules.starts.n
 		       ? NULL

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/hot.h"
 #include "base/thread.h"
 #include "unwind/tables_impl.h"
 
@@ -19,7 +20,7 @@
 
 /* ---- locked -------------------------------------------------------------------- */
 
-struct gpc_unwind_entry *gpc_unwind_find(const struct gpc_unwind_tables *t, uint32_t image)
+GPC_HOT struct gpc_unwind_entry *gpc_unwind_find(const struct gpc_unwind_tables *t, uint32_t image)
 {
 	uint64_t place;
 
@@ -318,8 +319,8 @@ void gpc_unwind_tables_free(struct gpc_unwind_tables *t)
 	free(t);
 }
 
-enum gpc_code_state gpc_unwind_tables_get(struct gpc_unwind_tables *t, uint32_t image,
-					  const struct gpc_unwind_table **ret)
+GPC_HOT enum gpc_code_state gpc_unwind_tables_get(struct gpc_unwind_tables *t, uint32_t image,
+						  const struct gpc_unwind_table **ret)
 {
 	struct gpc_unwind_entry *e;
 	autolock(&t->lock);
@@ -342,7 +343,7 @@ enum gpc_code_state gpc_unwind_tables_get(struct gpc_unwind_tables *t, uint32_t 
 	return e->state == GPC_TABLE_WANTED ? GPC_CODE_WAITING : GPC_CODE_PLAIN;
 }
 
-void gpc_unwind_tables_put(struct gpc_unwind_tables *t, uint32_t image)
+GPC_HOT void gpc_unwind_tables_put(struct gpc_unwind_tables *t, uint32_t image)
 {
 	struct gpc_unwind_entry *e;
 	autolock(&t->lock);

@@ -53,7 +53,8 @@ void gpc_java_places_deinit(struct place_cache *c)
 	pthread_mutex_destroy(&c->lock);
 }
 
-bool gpc_java_places_get(struct place_cache *c, uint64_t pc, bool is_return, struct place *ret)
+JAVA_HOT bool gpc_java_places_get(struct place_cache *c, uint64_t pc, bool is_return,
+				  struct place *ret)
 {
 	uint32_t set = set_of(key_of(pc, is_return), PLACE_SETS);
 	bool has = false;
@@ -110,7 +111,8 @@ void gpc_java_methods_deinit(struct method_cache *c)
 	pthread_mutex_destroy(&c->lock);
 }
 
-bool gpc_java_methods_get(struct method_cache *c, uint64_t method, struct method_names *ret)
+JAVA_HOT bool gpc_java_methods_get(struct method_cache *c, uint64_t method,
+				   struct method_names *ret)
 {
 	uint32_t set = set_of(method, METHOD_SETS);
 	bool has = false;

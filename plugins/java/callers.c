@@ -8,7 +8,7 @@
 #define FRAME_WORDS  40
 #define FRAME_MAX    (1u << 20)
 
-bool gpc_java_is_caller(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp)
+JAVA_HOT bool gpc_java_is_caller(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp)
 {
 	const struct place *p;
 	struct interp_frame f;

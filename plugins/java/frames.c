@@ -5,7 +5,7 @@
 #include "names.h"
 #include "walk.h"
 
-void gpc_java_add(struct walk *w, gpc_frame frame)
+JAVA_HOT void gpc_java_add(struct walk *w, gpc_frame frame)
 {
 	/* The last one is kept for the mark of a cut. */
 	if (w->out->n + 1 >= w->out->room)
@@ -22,7 +22,7 @@ gpc_frame gpc_java_plain_frame(struct gpc_writer *out, const char *name)
 	return out->frame(out, &d);
 }
 
-bool gpc_java_known_method(struct walk *w, uint64_t addr, struct method *ret)
+JAVA_HOT bool gpc_java_known_method(struct walk *w, uint64_t addr, struct method *ret)
 {
 	struct method *m = &w->methods[(addr >> 4) % GPC_JAVA_METHODS];
 
@@ -89,7 +89,7 @@ static gpc_frame make_frame(struct walk *w, const struct method_names *names, ui
 	return out->frame(out, &d);
 }
 
-gpc_frame gpc_java_frame(struct walk *w, uint64_t addr, int32_t bci, uint32_t suffix)
+JAVA_HOT gpc_frame gpc_java_frame(struct walk *w, uint64_t addr, int32_t bci, uint32_t suffix)
 {
 	struct method_cache *cache = &w->vm->methods;
 	struct method_names names = {0};

@@ -79,7 +79,7 @@ static const struct code_heap *heap_of(const struct code_heaps *heaps, uint64_t 
 	return NULL;
 }
 
-bool gpc_java_heaps_has(const struct code_heaps *heaps, uint64_t pc)
+JAVA_HOT bool gpc_java_heaps_has(const struct code_heaps *heaps, uint64_t pc)
 {
 	return heap_of(heaps, pc) != NULL;
 }
@@ -260,7 +260,7 @@ bool gpc_java_blob_read(const struct jmem *m, const struct layout *l, uint64_t a
 	return true;
 }
 
-bool gpc_java_blob_is(const struct jmem *m, const struct layout *l, const struct blob *b)
+JAVA_HOT bool gpc_java_blob_is(const struct jmem *m, const struct layout *l, const struct blob *b)
 {
 	uint8_t head[GPC_JAVA_BLOB_MAX];
 	uint32_t from = (uint32_t)l->field[F_NM_METHOD], id = (uint32_t)l->field[F_NM_COMPILE_ID];

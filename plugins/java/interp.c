@@ -20,8 +20,8 @@ static int32_t bci_of(const struct method *m, uint64_t bcp)
 	return bcp >= m->code && bcp - m->code < m->code_size ? (int32_t)(bcp - m->code) : -1;
 }
 
-bool gpc_java_interp_frame(struct walk *w, uint64_t fp, uint64_t sp, uint64_t bcp,
-			   struct interp_frame *ret)
+JAVA_HOT bool gpc_java_interp_frame(struct walk *w, uint64_t fp, uint64_t sp, uint64_t bcp,
+				    struct interp_frame *ret)
 {
 	int bcp_words = w->vm->layout.bcp_words;
 	uint64_t method, saved;
@@ -69,7 +69,7 @@ static bool enter_up(struct walk *w)
 	return true;
 }
 
-gpc_status gpc_java_interp_up(struct walk *w)
+JAVA_HOT gpc_status gpc_java_interp_up(struct walk *w)
 {
 	struct gpc_step_state *s = w->state;
 	uint64_t bcp = s->is_leaf ? gpc_java_register(w->sample, JAVA_REG_R13) : 0;

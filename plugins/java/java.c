@@ -276,8 +276,8 @@ static gpc_status java_ready(void *self, void *tctx, const struct gpc_ready *r,
 
 /* ---- samples ------------------------------------------------------------------------- */
 
-static gpc_status java_step(void *self, void *tctx, const struct gpc_pull_sample *s,
-			    struct gpc_step_state *state, struct gpc_pull_out *out)
+JAVA_HOT static gpc_status java_step(void *self, void *tctx, const struct gpc_pull_sample *s,
+				     struct gpc_step_state *state, struct gpc_pull_out *out)
 {
 	struct jvm *vm = tctx;
 	struct walk w;
@@ -289,8 +289,8 @@ static gpc_status java_step(void *self, void *tctx, const struct gpc_pull_sample
 	return gpc_java_walk(&w);
 }
 
-static gpc_status java_begin(void *self, void *tctx, const struct gpc_pull_sample *s,
-			     struct gpc_step_state *state)
+JAVA_HOT static gpc_status java_begin(void *self, void *tctx, const struct gpc_pull_sample *s,
+				      struct gpc_step_state *state)
 {
 	struct jvm *jvm = tctx;
 	struct vm *vm = &jvm->vm;
@@ -304,8 +304,8 @@ static gpc_status java_begin(void *self, void *tctx, const struct gpc_pull_sampl
 	return GPC_OK;
 }
 
-static gpc_status java_finish(void *self, void *tctx, const struct gpc_pull_sample *s,
-			      int32_t has_runtime, struct gpc_pull_out *out)
+JAVA_HOT static gpc_status java_finish(void *self, void *tctx, const struct gpc_pull_sample *s,
+				       int32_t has_runtime, struct gpc_pull_out *out)
 {
 	const struct options *o = ((struct java *)self)->options;
 	const char *role = has_runtime ? NULL : gpc_java_role(s->thread_name);

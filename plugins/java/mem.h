@@ -10,6 +10,9 @@
 
 #include <gpc/plugin.h>
 
+/* What runs at samples lies together: few pages of code, each of which is cold. */
+#define JAVA_HOT __attribute__((hot))
+
 #define GPC_JAVA_LOWEST UINT64_C(4096)
 
 struct jmem {

@@ -65,7 +65,7 @@ bool gpc_java_method_read(const struct jmem *m, const struct layout *l, uint64_t
 	       ret->signature && read_symbols(m, l, ret);
 }
 
-bool gpc_java_method_same(const struct method *a, const struct method *b)
+JAVA_HOT bool gpc_java_method_same(const struct method *a, const struct method *b)
 {
 	return a->addr == b->addr && a->constant == b->constant && a->pool == b->pool &&
 	       a->flags == b->flags && a->code_size == b->code_size && a->name == b->name &&

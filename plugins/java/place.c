@@ -258,7 +258,7 @@ static bool look(struct walk *w, uint64_t pc, bool is_return, struct place *p)
 	return true;
 }
 
-const struct place *gpc_java_place(struct walk *w, uint64_t pc, bool is_return)
+JAVA_HOT const struct place *gpc_java_place(struct walk *w, uint64_t pc, bool is_return)
 {
 	struct place *p = &w->place;
 

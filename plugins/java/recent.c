@@ -22,7 +22,7 @@ void gpc_java_recent_deinit(struct java_recent *r)
 	pthread_mutex_destroy(&r->lock);
 }
 
-bool gpc_java_recent_blob(struct java_recent *r, const struct blob *b, uint64_t now_ns)
+JAVA_HOT bool gpc_java_recent_blob(struct java_recent *r, const struct blob *b, uint64_t now_ns)
 {
 	uint32_t at = slot_of(b->addr);
 	bool is;
@@ -34,7 +34,7 @@ bool gpc_java_recent_blob(struct java_recent *r, const struct blob *b, uint64_t 
 	return is;
 }
 
-void gpc_java_recent_blob_is(struct java_recent *r, const struct blob *b, uint64_t now_ns)
+JAVA_HOT void gpc_java_recent_blob_is(struct java_recent *r, const struct blob *b, uint64_t now_ns)
 {
 	uint32_t at = slot_of(b->addr);
 
@@ -45,8 +45,8 @@ void gpc_java_recent_blob_is(struct java_recent *r, const struct blob *b, uint64
 	pthread_mutex_unlock(&r->lock);
 }
 
-bool gpc_java_recent_method(struct java_recent *r, uint64_t addr, uint64_t now_ns,
-			    struct method *ret)
+JAVA_HOT bool gpc_java_recent_method(struct java_recent *r, uint64_t addr, uint64_t now_ns,
+				     struct method *ret)
 {
 	uint32_t at = slot_of(addr);
 	bool has;
@@ -59,7 +59,8 @@ bool gpc_java_recent_method(struct java_recent *r, uint64_t addr, uint64_t now_n
 	return has;
 }
 
-void gpc_java_recent_method_is(struct java_recent *r, const struct method *m, uint64_t now_ns)
+JAVA_HOT void gpc_java_recent_method_is(struct java_recent *r, const struct method *m,
+					uint64_t now_ns)
 {
 	uint32_t at = slot_of(m->addr);
 

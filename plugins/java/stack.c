@@ -3,7 +3,7 @@
 
 #define CHECK_BYTES 64
 
-uint64_t gpc_java_register(const struct gpc_pull_sample *s, unsigned number)
+JAVA_HOT uint64_t gpc_java_register(const struct gpc_pull_sample *s, unsigned number)
 {
 	uint64_t bit = UINT64_C(1) << number;
 	uint32_t at = (uint32_t)__builtin_popcountll(s->regs_mask & (bit - 1));
@@ -27,7 +27,7 @@ static bool is_consistent(struct walk *w)
 	       memcmp(now, s->stack + s->stack_bytes - CHECK_BYTES, sizeof now) == 0;
 }
 
-static bool read_chunk(struct walk *w, uint64_t addr)
+JAVA_HOT static bool read_chunk(struct walk *w, uint64_t addr)
 {
 	if (w->is_stale)
 		return false;
@@ -40,7 +40,7 @@ static bool read_chunk(struct walk *w, uint64_t addr)
 	return w->chunk_n >= 8;
 }
 
-bool gpc_java_stack(struct walk *w, uint64_t addr, uint64_t *ret)
+JAVA_HOT bool gpc_java_stack(struct walk *w, uint64_t addr, uint64_t *ret)
 {
 	const struct gpc_pull_sample *s = w->sample;
 

@@ -135,8 +135,8 @@ static void scan(struct java_threads *t, const struct jmem *m, const struct layo
 		scan_chain(t, m, l);
 }
 
-uint64_t gpc_java_thread_of(struct java_threads *t, const struct jmem *m, const struct layout *l,
-			    int32_t ns_tid)
+JAVA_HOT uint64_t gpc_java_thread_of(struct java_threads *t, const struct jmem *m,
+				     const struct layout *l, int32_t ns_tid)
 {
 	uint64_t thread;
 	int32_t tid;
@@ -187,8 +187,8 @@ struct java_anchor gpc_java_anchor_read(const struct jmem *m, const struct layou
 	return gpc_java_is_pointer(a.sp) && a.sp % 8 == 0 && gpc_java_is_pointer(a.pc) ? a : none;
 }
 
-struct java_anchor gpc_java_thread_anchor(const struct jmem *m, const struct layout *l,
-					  uint64_t thread)
+JAVA_HOT struct java_anchor gpc_java_thread_anchor(const struct jmem *m, const struct layout *l,
+						   uint64_t thread)
 {
 	if (!thread || !gpc_java_has(l, F_THREAD_ANCHOR))
 		return (struct java_anchor){0};

@@ -7,8 +7,8 @@
 #define FRAMES_MAX 4096
 #define FRAME_MAX  (1u << 20)
 
-void gpc_java_walk_init(struct walk *w, struct vm *vm, const struct gpc_pull_sample *s,
-			struct gpc_step_state *state, struct gpc_pull_out *out)
+JAVA_HOT void gpc_java_walk_init(struct walk *w, struct vm *vm, const struct gpc_pull_sample *s,
+				 struct gpc_step_state *state, struct gpc_pull_out *out)
 {
 	w->vm = vm;
 	w->sample = s;
@@ -104,6 +104,34 @@ static void add_all(struct walk *w, const struct place *p)
 		gpc_java_add(w, p->frames[i]);
 }
 
+#define CALL_BYTES 5
+#define STUB_BYTES 32
+
+/* A call of a method without compiled code first goes to a few instructions behind the
+ * caller's own code (OpenJDK cpu/x86/compiledIC_x86.cpp, emit_to_interp_stub). That is no
+ * frame: what is executed there is the call. */
+static bool leave_call_stub(struct walk *w, const struct place *p)
+{
+	struct gpc_step_state *s = w->state;
+	uint8_t code[CALL_BYTES];
+	uint64_t ra, to;
+	int32_t offset;
+
+	if (!s->is_leaf || p->blob.kind != BLOB_COMPILED || !gpc_java_stack(w, s->sp, &ra) ||
+	    ra < p->blob.code_begin + CALL_BYTES || ra > s->pc ||
+	    !gpc_java_read(&w->vm->mem, ra - CALL_BYTES, code, CALL_BYTES) || code[0] != 0xe8)
+		return false;
+	memcpy(&offset, code + 1, sizeof offset);
+	to = ra + (uint64_t)(int64_t)offset;
+	/* One that calls itself begins before its calls. */
+	if (to < ra || to > s->pc || s->pc - to >= STUB_BYTES)
+		return false;
+	s->pc = ra;
+	s->sp += 8;
+	s->is_leaf = 0;
+	return true;
+}
+
 static gpc_status up(struct walk *w)
 {
 	const struct place *p = gpc_java_place(w, w->state->pc, !w->state->is_leaf);
@@ -112,6 +140,8 @@ static gpc_status up(struct walk *w)
 
 	if (!p)
 		return GPC_E_CORRUPT;
+	if (leave_call_stub(w, p))
+		return GPC_OK;
 	shape = p->shape;
 	is_call = p->is_call && p->is_return;
 	if (p->rule == RULE_DEOPT)
@@ -134,7 +164,8 @@ static gpc_status up(struct walk *w)
 	}
 }
 
-void gpc_java_go_on(const struct vm *vm, struct java_anchor anchor, struct gpc_step_state *state)
+JAVA_HOT void gpc_java_go_on(const struct vm *vm, struct java_anchor anchor,
+			     struct gpc_step_state *state)
 {
 	bool is_known = anchor.sp > state->sp && gpc_java_heaps_has(&vm->heaps, anchor.pc - 1);
 
@@ -171,7 +202,7 @@ static gpc_status give_up(struct walk *w, const struct gpc_step_state *at, gpc_s
 	return st;
 }
 
-gpc_status gpc_java_walk(struct walk *w)
+JAVA_HOT gpc_status gpc_java_walk(struct walk *w)
 {
 	struct gpc_step_state *s = w->state;
 

@@ -30,7 +30,8 @@ static uint64_t identity(const struct py_layout *l, const uint8_t *code)
 	return h | 1;
 }
 
-uint64_t gpc_py_code_identity(const struct py_memory *m, const struct py_layout *l, uint64_t at)
+PY_HOT uint64_t gpc_py_code_identity(const struct py_memory *m, const struct py_layout *l,
+				     uint64_t at)
 {
 	uint8_t code[PY_CODE_MAX];
 
@@ -138,8 +139,8 @@ gpc_status gpc_py_code_read(const struct py_memory *m, const struct py_layout *l
 	return GPC_OK;
 }
 
-bool gpc_py_code_position(const struct py_memory *m, const struct py_layout *l,
-			  const struct py_code *code, const struct py_frame *f, int32_t *ret)
+PY_HOT bool gpc_py_code_position(const struct py_memory *m, const struct py_layout *l,
+				 const struct py_code *code, const struct py_frame *f, int32_t *ret)
 {
 	uint64_t begin = code->at + l->code_adaptive;
 	int64_t at;

@@ -531,9 +531,9 @@ static gpc_frame make_frame(struct py_codes *c, const struct py_layout *l, uint6
 	return made.frame;
 }
 
-gpc_frame gpc_py_codes_frame(struct py_codes *c, const struct py_memory *m,
-			     const struct py_layout *l, const struct py_frame *f,
-			     struct gpc_writer *w)
+PY_HOT gpc_frame gpc_py_codes_frame(struct py_codes *c, const struct py_memory *m,
+				    const struct py_layout *l, const struct py_frame *f,
+				    struct gpc_writer *w)
 {
 	struct py_code position = {.at = f->code};
 	char class_name[PY_TEXT_MAX];

@@ -3,7 +3,7 @@
 
 #define TRIES 3 /* the first, and twice more */
 
-size_t gpc_py_thread_bytes(const struct py_layout *l)
+PY_HOT size_t gpc_py_thread_bytes(const struct py_layout *l)
 {
 	const uint16_t used[] = {l->thread_next,      l->thread_interp, l->thread_id,
 				 l->thread_native_id, l->thread_frame,  l->thread_cframe,
@@ -38,8 +38,8 @@ static bool is_as_before(const struct py_memory *m, const struct py_layout *l, u
 }
 
 /* The first try is made with the bytes that are there. */
-gpc_status gpc_py_frames_of(const struct py_memory *m, const struct py_layout *l,
-			    const struct py_thread_state *thread, struct py_stack *ret)
+PY_HOT gpc_status gpc_py_frames_of(const struct py_memory *m, const struct py_layout *l,
+				   const struct py_thread_state *thread, struct py_stack *ret)
 {
 	bool is_exact = m->sample && m->sample->flags & GPC_PULL_EXACT;
 	/* The copy of the stack is of another moment than all the rest that is read. */

@@ -126,8 +126,8 @@ static void place_groups(struct walk *w, uint64_t cframe)
 	}
 }
 
-gpc_status gpc_py_frames_new(const struct py_memory *m, const struct py_layout *l,
-			     const uint8_t *thread, struct py_stack *ret)
+PY_HOT gpc_status gpc_py_frames_new(const struct py_memory *m, const struct py_layout *l,
+				    const uint8_t *thread, struct py_stack *ret)
 {
 	struct walk w = {.m = m, .l = l, .ret = ret};
 	uint64_t top = 0, cframe = 0;

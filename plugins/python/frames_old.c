@@ -23,8 +23,8 @@ static bool read_frame(const struct py_memory *m, const struct py_layout *l, uin
 	return f->code != 0;
 }
 
-gpc_status gpc_py_frames_old(const struct py_memory *m, const struct py_layout *l,
-			     const uint8_t *thread, struct py_stack *ret)
+PY_HOT gpc_status gpc_py_frames_old(const struct py_memory *m, const struct py_layout *l,
+				    const uint8_t *thread, struct py_stack *ret)
 {
 	uint64_t at = gpc_py_u64(thread, l->thread_frame);
 

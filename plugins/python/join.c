@@ -162,8 +162,8 @@ static bool by_frame(struct joining *j)
 }
 
 /* The thread has not run on, or nothing can be said of what belongs together. */
-void gpc_py_join(const struct py_target *t, const struct gpc_pull_sample *s,
-		 const struct py_stack *stack, struct gpc_pull_out *out)
+PY_HOT void gpc_py_join(const struct py_target *t, const struct gpc_pull_sample *s,
+			const struct py_stack *stack, struct gpc_pull_out *out)
 {
 	struct joining place = {t, s, stack, out, 0, 0, 0, 0}, number = place, frame = place;
 

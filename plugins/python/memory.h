@@ -9,6 +9,9 @@
 
 #include <gpc/plugin.h>
 
+/* What runs at samples lies together: few pages of code, each of which is cold. */
+#define PY_HOT __attribute__((hot))
+
 struct py_memory {
 	const struct gpc_host *host;
 	const struct gpc_target *target;

@@ -221,8 +221,8 @@ static void set(struct py_threads *t, const struct py_thread *value)
 	pthread_mutex_unlock(&t->lock);
 }
 
-gpc_status gpc_py_threads_find(struct py_threads *t, const struct py_threads_of *of, int32_t ns_tid,
-			       struct py_thread_state *ret)
+PY_HOT gpc_status gpc_py_threads_find(struct py_threads *t, const struct py_threads_of *of,
+				      int32_t ns_tid, struct py_thread_state *ret)
 {
 	uint64_t now = of->memory->host->now_ns(of->memory->host);
 	struct py_thread known;

@@ -3,7 +3,7 @@
 #include "join.h"
 #include "python.h"
 
-struct py_threads_of gpc_py_threads_of(const struct py_target *t, const struct py_memory *m)
+PY_HOT struct py_threads_of gpc_py_threads_of(const struct py_target *t, const struct py_memory *m)
 {
 	return (struct py_threads_of){.memory = m,
 				      .layout = &t->runtime.layout,
@@ -35,8 +35,8 @@ static bool name_frames(struct py_target *t, const struct py_memory *m, struct p
 	return !bad;
 }
 
-gpc_status gpc_py_walk(void *self, void *tctx, const struct gpc_pull_sample *s,
-		       struct gpc_pull_out *out)
+PY_HOT gpc_status gpc_py_walk(void *self, void *tctx, const struct gpc_pull_sample *s,
+			      struct gpc_pull_out *out)
 {
 	struct python *p = self;
 	struct py_target *t = tctx;

@@ -45,8 +45,8 @@ SETTINGS = {
         "AppCDS": "-XX:ArchiveClassesAtExit={} | -XX:SharedArchiveFile={} -Xshare:on",
         "AOT cache": "-XX:AOTCacheOutput={} | -XX:AOTCache={} -XX:AOTMode=on",
         # Without it the cache is refused where the heap comes to lie elsewhere.
-        "AOT cache, any heap": "-XX:+AOTCompatibleOopCompression -XX:AOTCacheOutput={} | "
-                               "-XX:AOTCache={} -XX:AOTMode=on",
+        "AOT cache, any heap": "-XX:+UnlockDiagnosticVMOptions -XX:+AOTCompatibleOopCompression "
+                               "-XX:AOTCacheOutput={} | -XX:AOTCache={} -XX:AOTMode=on",
         "no tiers": "-XX:-TieredCompilation",
     },
     "storms": {f"4 MB of code, {gc}": f"-XX:ReservedCodeCacheSize=4m -XX:+Use{gc}GC"

@@ -151,6 +151,25 @@ static void test_c1_and_where_inlining_ends(void **state)
 	frames_are(v, "A.hot(J)J_1 pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub");
 }
 
+/* The call that returns to 32 leads to a stub behind the code, which has no frame. */
+static void test_stub_of_a_call(void **state)
+{
+	struct fake_vm *v = *state;
+	struct fake_jvm *j = v->jvm;
+	uint64_t begin = j->leaf_pc - 20, sp = j->leaf_sp - 8;
+
+	fake_put32(j, begin + 28, 100 - 32);
+	fake_put64(j, sp, begin + 32);
+	fake_vm_walk(v, begin + 100, sp, j->leaf_fp);
+	frames_are(v, whole);
+	fake_vm_walk(v, begin + 110, sp, j->leaf_fp);
+	frames_are(v, whole);
+	/* It leads elsewhere: what is executed is code of the method itself. */
+	fake_put32(j, begin + 28, 60 - 32);
+	fake_vm_walk(v, begin + 110, sp, j->leaf_fp);
+	assert_string_equal(v->frames[0], "A.hot(J)J_j");
+}
+
 /* A jump from begin + 44 back to begin + 24: a loop. */
 static void make_loop(struct fake_jvm *j, uint64_t begin)
 {
@@ -423,6 +442,7 @@ int main(void)
 		vm_test(test_compile_id),
 		vm_test(test_class_unloading),
 		vm_test(test_c1_and_where_inlining_ends),
+		vm_test(test_stub_of_a_call),
 		vm_test(test_loop_with_its_poll_behind),
 		vm_test(test_loop_without_a_poll),
 		vm_test(test_loop_with_an_entry_for_each_instruction),
