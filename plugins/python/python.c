@@ -129,6 +129,8 @@ static gpc_status attach(void *self, const struct gpc_target *target, void **tct
 	gpc_host_logf(p->host, GPC_DEBUG, "process %d: Python %s in %s", target->pid,
 		      t->runtime.version, t->runtime.path);
 	gpc_py_about(t);
+	/* At once where it is known, or stands in the file: it may not live long. */
+	t->is_told = gpc_py_about_files(t);
 	*tctx = t;
 	return GPC_OK;
 }

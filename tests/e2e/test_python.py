@@ -301,6 +301,8 @@ def test_what_the_process_is(stage):
     assert all(m["arch"] == os.uname().machine and m["exe"] for m in found)
     split = next(m for m in found if m["execfn"] == str(stage.folder / "py_split"))
     assert re.fullmatch(r"(buildid|sha1):[0-9a-f]{40}", split["exe_elfid"]), split
+    # Of those that live 300 ms, too.
+    assert {m.get("exe_elfid") for m in found} == {split["exe_elfid"]}
     notes = subprocess.run(["readelf", "-n", PYTHON], capture_output=True, text=True, check=True)
     build_id = re.search(r"Build ID: ([0-9a-f]+)", notes.stdout)
     assert not build_id or split["exe_elfid"] == f"buildid:{build_id[1]}"
