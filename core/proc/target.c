@@ -280,10 +280,10 @@ static uint64_t vdso_of(const struct gpc_target *t)
 
 static bool is_same_program(const struct gpc_target_view *a, const struct gpc_target_view *b)
 {
-	uint64_t vdso_a = vdso_of(&a->target), vdso_b = vdso_of(&b->target);
+	uint64_t vdso = vdso_of(&a->target);
 
 	return a->target.start_time == b->target.start_time && a->exe_dev == b->exe_dev &&
-	       a->exe_ino == b->exe_ino && (!vdso_a || !vdso_b || vdso_a == vdso_b);
+	       a->exe_ino == b->exe_ino && (!vdso || vdso == vdso_of(&b->target));
 }
 
 static unsigned files_of_code(const struct gpc_target *t)

@@ -60,11 +60,17 @@ static bool is_pypy(const struct gpc_target *t)
 /* The dynamic linker is still at work: the C library comes last. */
 static bool is_starting(const struct gpc_target *t)
 {
-	unsigned n = 0;
+	bool has_linker = false;
 
-	for (uint32_t i = 0; i < t->n_maps && !t->libc; i++)
-		n += begins_with(base_name(map_at(t, i)->path), "ld-");
-	return n > 0;
+	for (uint32_t i = 0; i < t->n_maps; i++) {
+		const char *name = base_name(map_at(t, i)->path);
+
+		if (begins_with(name, "libc.so") || begins_with(name, "libc-") ||
+		    begins_with(name, "ld-musl"))
+			return false;
+		has_linker |= begins_with(name, "ld-");
+	}
+	return has_linker;
 }
 
 int32_t gpc_py_runtime_claim(const struct gpc_target *t)

@@ -140,7 +140,7 @@ static void test_one_that_is_another_program(void **state)
 	assert_int_equal(gpc_target_compare(v, &fresh), GPC_TARGET_SAME);
 	assert_int_equal(write(pipes[1], "x", 1), 1);
 	for (int i = 0; i < 2000 && gpc_target_compare(v, &fresh) == GPC_TARGET_SAME; i++)
-		usleep(1000);
+		usleep(1000); /* from there on it has another vDSO, or none yet */
 	b->code_wanted = UINT32_MAX;
 	attach(b, v);
 	assert_int_equal(fake_get(&b->fake, attaches), 1);
