@@ -146,7 +146,17 @@ static enum blob_kind kind_of(const char *name)
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (strncmp(name, known[i].prefix, strlen(known[i].prefix)) == 0)
 			return known[i].kind;
-	return BLOB_RUNTIME;
+	return strstr(name, "(stub gen)") ? BLOB_STUBS : BLOB_RUNTIME;
+}
+
+/* OpenJDK code/codeBlob.hpp, CodeBlobKind, from 23 on. */
+#define KIND_ADAPTER 3
+
+/* What comes from an AOT cache has the name that it has there (27): adapters that of
+ * their arguments, stubs that of their group (OpenJDK runtime/stubInfo.cpp). */
+static bool is_adapter(const struct layout *l, const uint8_t *head)
+{
+	return gpc_java_has(l, F_BLOB_KIND) && head[l->field[F_BLOB_KIND]] == KIND_ADAPTER;
 }
 
 static uint64_t offset_of(const struct layout *l, enum vm_field f, const void *bytes)
@@ -254,7 +264,7 @@ bool gpc_java_blob_read(const struct jmem *m, const struct layout *l, uint64_t a
 				sizeof ret->name) ||
 	    !read_extent(l, head, ret))
 		return false;
-	ret->kind = kind_of(ret->name);
+	ret->kind = is_adapter(l, head) ? BLOB_FRAMELESS : kind_of(ret->name);
 	if (ret->kind <= BLOB_NATIVE)
 		return read_nmethod(l, head, ret);
 	return true;

@@ -37,6 +37,7 @@ static const struct row fields[] = {
 	{"CodeBlob", "_data_offset", F_BLOB_DATA_OFFSET},
 	{"CodeBlob", "_mutable_data", F_BLOB_MUTABLE_DATA},
 	{"CodeBlob", "_relocation_size", F_BLOB_RELOCATION_SIZE},
+	{"CodeBlob", "_kind", F_BLOB_KIND},
 	{"CompiledMethod", "_method", F_NM_METHOD},
 	{"nmethod", "_method", F_NM_METHOD},
 	{"CompiledMethod", "_scopes_data_begin", F_NM_SCOPES_DATA_BEGIN},

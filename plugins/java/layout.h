@@ -33,6 +33,7 @@ enum vm_field { /* offsets of members; -1 where this JVM has none */
 		F_BLOB_DATA_OFFSET,
 		F_BLOB_MUTABLE_DATA,
 		F_BLOB_RELOCATION_SIZE,
+		F_BLOB_KIND,
 		F_NM_METHOD,
 		F_NM_SCOPES_DATA_BEGIN,
 		F_NM_SCOPES_DATA_OFFSET,

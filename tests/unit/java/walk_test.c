@@ -151,6 +151,29 @@ static void test_c1_and_where_inlining_ends(void **state)
 	frames_are(v, "A.hot(J)J_1 pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub");
 }
 
+/* What comes from an AOT cache has other names. */
+static void test_names_of_an_aot_cache(void **state)
+{
+	static const char stubs[] = "initial_blob (stub gen)", adapter[] = "LLI";
+	struct fake_vm *v = *state;
+	struct fake_jvm *j = v->jvm;
+	uint64_t blob = j->call_stub_return - 64 - 240, name = fake_make(j, sizeof stubs);
+	struct blob b;
+
+	memcpy(fake_at(j, name), stubs, sizeof stubs);
+	fake_put64(j, blob + 8, name);
+	fake_vm_walk(v, j->leaf_pc, j->leaf_sp, j->leaf_fp);
+	frames_are(v, whole);
+	assert_int_equal(v->state.pc, FAKE_NATIVE);
+	memcpy(fake_at(j, name), adapter, sizeof adapter);
+	assert_true(gpc_java_blob_read(&v->vm.mem, &v->vm.layout, blob, &b));
+	assert_int_equal(b.kind, BLOB_RUNTIME);
+	v->vm.layout.field[F_BLOB_KIND] = 22;
+	*(uint8_t *)fake_at(j, blob + 22) = 3;
+	assert_true(gpc_java_blob_read(&v->vm.mem, &v->vm.layout, blob, &b));
+	assert_int_equal(b.kind, BLOB_FRAMELESS);
+}
+
 /* The call that returns to 32 leads to a stub behind the code, which has no frame. */
 static void test_stub_of_a_call(void **state)
 {
@@ -443,6 +466,7 @@ int main(void)
 		vm_test(test_class_unloading),
 		vm_test(test_c1_and_where_inlining_ends),
 		vm_test(test_stub_of_a_call),
+		vm_test(test_names_of_an_aot_cache),
 		vm_test(test_loop_with_its_poll_behind),
 		vm_test(test_loop_without_a_poll),
 		vm_test(test_loop_with_an_entry_for_each_instruction),
