@@ -6,7 +6,7 @@
 #include "decode/draft.h"
 #include "encode/text.h"
 
-#define APPID "appid: "
+#define APPID "appid:" /* and a blank */
 
 struct reader {
 	struct gpc_draft draft;
@@ -52,6 +52,20 @@ static bool read_number(struct gpc_draft_text text, uint64_t *ret)
 	return text.n;
 }
 
+/* What is written like the label is the label, whatever stands for its blanks here. */
+static bool skip_label(struct gpc_draft_text *field)
+{
+	size_t n = gpc_blanks(field->at, field->n), blanks;
+
+	if (field->n - n <= strlen(APPID) || memcmp(field->at + n, APPID, strlen(APPID)) != 0)
+		return false;
+	n += strlen(APPID);
+	blanks = gpc_blanks(field->at + n, field->n - n);
+	field->at += n + blanks;
+	field->n -= n + blanks;
+	return blanks > 0;
+}
+
 /* A blank one is no appid, since it would not be written as one. */
 static gpc_status read_appid(struct gpc_draft *d, struct gpc_draft_text *rest, gpc_str *ret,
 			     struct gpc_err *err)
@@ -59,13 +73,11 @@ static gpc_status read_appid(struct gpc_draft *d, struct gpc_draft_text *rest, g
 	struct gpc_draft_text after = *rest, field;
 	gpc_str appid;
 
-	if (!rest->at || rest->n < strlen(APPID) || memcmp(rest->at, APPID, strlen(APPID)) != 0)
+	if (!rest->at)
 		return GPC_OK;
 	next_field(&after, &field);
-	if (!after.at)
-		return GPC_OK; /* the only frame */
-	field.at += strlen(APPID);
-	field.n -= strlen(APPID);
+	if (!after.at || !skip_label(&field))
+		return GPC_OK; /* the only frame, or another */
 	gpc_try(gpc_draft_str(d, field, &appid, err));
 	if (gpc_is_blank(gpc_names_text(d->names, appid, NULL)))
 		return GPC_OK;

@@ -71,6 +71,24 @@ bool gpc_is_blank(const char *s)
 	return true;
 }
 
+size_t gpc_blanks(const char *s, size_t n)
+{
+	size_t blanks = 0;
+
+	while (blanks < n) {
+		char one[5] = "";
+		uint32_t c;
+		size_t length;
+
+		memcpy(one, s + blanks, n - blanks < 4 ? n - blanks : 4);
+		length = gpc_utf8_next(one, &c);
+		if (!is_space(c))
+			break;
+		blanks += length;
+	}
+	return blanks;
+}
+
 const char *gpc_frame_shown(const struct gpc_frame_text *f, char **made)
 {
 	const char *function = gpc_is_blank(f->function) ? "[unknown]" : f->function;

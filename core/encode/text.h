@@ -23,6 +23,8 @@ bool gpc_out_field(struct gpc_out *o, const char *s);
 
 /* Nothing that gpc_out_field would write. */
 bool gpc_is_blank(const char *s);
+/* How many of the n bytes at s, from the first on, are written as blanks. */
+size_t gpc_blanks(const char *s, size_t n);
 
 /* The name of a frame without its suffix, as all formats show it: its function, with
  * file, line and module where it wants that (GPC_FRAME_SHOWS_FILE), "[unknown]"

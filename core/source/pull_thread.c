@@ -196,13 +196,16 @@ GPC_HOT static void *run(void *arg)
 	t->is_late = false;
 	tell_ready(t, got);
 	while (!is_over) {
-		int n = epoll_wait(t->epoll, &ev, 1, is_batched ? BATCH_MS : -1);
+		int n = epoll_wait(t->epoll, &ev, 1,
+				   is_batched ? BATCH_MS : gpc_spacing_wait_ms(&t->spacing));
 
 		if ((n < 0 && errno != EINTR) || (n > 0 && ev.data.fd == t->stop_fd))
 			break;
 		/* The event's thread has ended, or its CPU has gone. */
 		if (n > 0 && ev.events & (EPOLLHUP | EPOLLERR))
 			watch_another(t, ev.data.fd);
+		if (n == 0)
+			gpc_spacing_silent(&t->spacing);
 		is_over = !read_ring(t);
 	}
 	end(t);

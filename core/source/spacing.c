@@ -10,12 +10,15 @@
 /* Most readers have come by then. Of a dense sampling it is but a part. */
 #define LEAST_NS   (100 * UINT64_C(1000))
 #define LEAST_PART 4
+#define SILENT_MAX 10 /* then its CPU is likely to stay idle */
 #define PART_BITS  24 /* of ahead; gpc_random_distance gives at most 20 means */
 
 void gpc_spacing_init(struct gpc_spacing *s, int fd, uint64_t mean_ns)
 {
 	s->fd = fd;
 	s->mean_ns = mean_ns;
+	s->last_ns = 0;
+	s->n_silent = 0;
 	s->n_ahead = 0;
 	gpc_random_init(&s->random, gpc_now_ns() ^ (uint64_t)fd << 40);
 }
@@ -46,8 +49,24 @@ GPC_HOT uint64_t gpc_spacing_distance(struct gpc_spacing *s, uint64_t late_ns)
 
 GPC_HOT void gpc_spacing_next(struct gpc_spacing *s, uint64_t sampled_ns)
 {
-	if (s->mean_ns)
-		set(s->fd, gpc_spacing_distance(s, gpc_now_ns() - sampled_ns));
+	if (!s->mean_ns)
+		return;
+	s->n_silent = 0;
+	s->last_ns = gpc_spacing_distance(s, gpc_now_ns() - sampled_ns);
+	set(s->fd, s->last_ns);
+}
+
+GPC_HOT int gpc_spacing_wait_ms(const struct gpc_spacing *s)
+{
+	return s->last_ns ? (int)((s->last_ns + LEAST_NS) / GPC_MS_NS) + 1 : -1;
+}
+
+void gpc_spacing_silent(struct gpc_spacing *s)
+{
+	if (!s->last_ns)
+		return;
+	s->last_ns = ++s->n_silent < SILENT_MAX ? gpc_spacing_distance(s, 0) : 0;
+	set(s->fd, s->last_ns ? s->last_ns : s->mean_ns);
 }
 
 void gpc_spacing_end(int fd, uint64_t mean_ns)

@@ -18,6 +18,8 @@
 struct gpc_spacing {
 	int fd;           /* of the event; borrowed */
 	uint64_t mean_ns; /* 0: the kernel's distances stay as they are */
+	uint64_t last_ns; /* the distance that was set last; 0: the mean */
+	unsigned n_silent;
 	struct gpc_random random;
 	/* The next n_ahead distances in parts of a mean: to make them takes code and tables
 	 * that are cold at each sample. */
@@ -30,6 +32,12 @@ void gpc_spacing_init(struct gpc_spacing *s, int fd, uint64_t mean_ns);
 uint64_t gpc_spacing_distance(struct gpc_spacing *s, uint64_t late_ns);
 /* Sets the time of the sample after the one at sampled_ns. */
 void gpc_spacing_next(struct gpc_spacing *s, uint64_t sampled_ns);
+/* How long to wait for that sample, for epoll_wait; -1: as long as it takes. */
+int gpc_spacing_wait_ms(const struct gpc_spacing *s);
+/* None came: kernels that write no samples of idle CPUs repeat the distance then, however
+ * short it is. Draws another; after some of them the distance is the mean, which is right for
+ * whatever begins to run at some time, and waits for that without waking up. */
+void gpc_spacing_silent(struct gpc_spacing *s);
 /* Even distances again, before nobody is left who sets them. */
 void gpc_spacing_end(int fd, uint64_t mean_ns);
 

@@ -55,6 +55,22 @@ static void names_have_parts(void **state)
 	gpc_profile_put(p);
 }
 
+/* Both are written as a label. */
+static void label_with_other_blanks(void **state)
+{
+	static const char text[] = "# {}\nbox;svc;\x1d appid:\x1d\xc2\x85 a b;main 7\n";
+	struct gpc_stack stack = {.struct_size = sizeof stack};
+	struct gpc_profile *p;
+	uint64_t cursor = 0;
+
+	(void)state;
+	assert_int_equal(gpc_decode(text, strlen(text), "col", &p, NULL), GPC_OK);
+	assert_int_equal(gpc_profile_next(p, &cursor, &stack), 1);
+	assert_string_equal(stack.appid, "a b");
+	assert_int_equal(stack.n_frames, 1);
+	gpc_profile_put(p);
+}
+
 /* Of --profile-api-version v1, with and without metadata, and of others. */
 static void some_begin_with_the_process(void **state)
 {
@@ -136,6 +152,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_come_back_byte_by_byte),
 		cmocka_unit_test(names_have_parts),
+		cmocka_unit_test(label_with_other_blanks),
 		cmocka_unit_test(some_begin_with_the_process),
 		cmocka_unit_test(times_come_from_the_header),
 		cmocka_unit_test(bad_lines_are_told),
