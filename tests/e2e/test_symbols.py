@@ -366,7 +366,8 @@ def test_lines_of_go(stage, lines):
     stage.of("go_exe")
     turn = lines["main.(*ring[...]).turn"]
     assert {file for file, _ in turn} == {str(SOURCES / "spin.go")}
-    assert {n for _, n in turn} <= {line_of("spin.go", "for i := 0; i < n; i++ {"),
+    assert {n for _, n in turn} <= {line_of("spin.go", "turn(n int) {"),
+                                    line_of("spin.go", "for i := 0; i < n; i++ {"),
                                     line_of("spin.go", "r.sum*31 + T(i)")}
 
 

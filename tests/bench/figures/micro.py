@@ -4,7 +4,7 @@ import subprocess
 
 from figures.tool import ROOT
 
-LIBRARIES = ["-lelf", "-ljansson", "-lxxhash", "-liberty", "-lz", "-ldl", "-lpthread", "-lm"]
+LIBRARIES = ["-ljansson", "-lxxhash", "-liberty", "-lz", "-lzstd", "-llzma", "-ldl", "-lpthread", "-lm"]
 
 
 def run(bench, figures):
