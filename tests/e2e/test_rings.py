@@ -187,8 +187,9 @@ def test_as_many_as_perf(tools):
 
     def profile():
         nonlocal session
+        # With readers distances are random, and so are counts.
         session = Session(tools, "profiling-duration=20", "profiling-frequency=99",
-                          f"debug-raw-records={raw}")
+                          "plugins=perf", f"debug-raw-records={raw}")
         session.process.wait(60)
 
     try:
