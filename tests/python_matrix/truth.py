@@ -173,7 +173,8 @@ def main():
                  str(int(seconds)), "-f", "99", "-o", folder / "out", "--log-file", log,
                  "--pid-file", folder / "pid", "--no-flamegraph", *options],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            wait_until(lambda: log.exists() and "Starting perf" in log.read_text(), 60)
+            begun = "Running" if "--perf-mode=disabled" in options else "Starting perf"
+            wait_until(lambda: log.exists() and begun in log.read_text(), 60)
             time.sleep(1)
             for p in programs:
                 p.go()
