@@ -23,6 +23,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "no_pull.h"
 #include "record.h"
 #include "source/reader_impl.h"
 #include "source/slot.h"
@@ -134,24 +135,6 @@ static void open_two(struct world *w, bool pulled)
 	open_for(w, &req, pids, 2);
 }
 
-static bool pull(void *ctx, uint32_t cpu, const void *record, size_t n,
-		 const struct gpc_perf_format *format, struct gpc_pulled *ret)
-{
-	(void)ctx;
-	(void)cpu;
-	(void)record;
-	(void)n;
-	(void)format;
-	(void)ret;
-	return false;
-}
-
-static void hangs(void *ctx, const struct gpc_pulled *ret)
-{
-	(void)ctx;
-	(void)ret;
-}
-
 /* What is sampled in the next half second. */
 static unsigned samples_of_half_a_second(struct world *w)
 {
@@ -167,7 +150,7 @@ static unsigned samples_of_half_a_second(struct world *w)
 
 static void test_readers_go_on_when_the_first_process_ends(void **state)
 {
-	struct gpc_pull_hooks hooks = {.pull = pull, .hangs = hangs};
+	struct gpc_pull_hooks hooks = NO_PULL;
 	enum gpc_priority got;
 	struct world *w = *state;
 

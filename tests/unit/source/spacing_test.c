@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "no_pull.h"
 #include "source/reader.h"
 #include "source/spacing.h"
 
@@ -68,24 +69,6 @@ static void silent(void **state)
 	assert_true(n > 5);
 	gpc_spacing_next(&s, gpc_now_ns());
 	assert_true(gpc_spacing_wait_ms(&s) > 0);
-}
-
-static bool pull(void *ctx, uint32_t cpu, const void *record, size_t n,
-		 const struct gpc_perf_format *format, struct gpc_pulled *ret)
-{
-	(void)ctx;
-	(void)cpu;
-	(void)record;
-	(void)n;
-	(void)format;
-	(void)ret;
-	return false;
-}
-
-static void hangs(void *ctx, const struct gpc_pulled *ret)
-{
-	(void)ctx;
-	(void)ret;
 }
 
 static void on_record(void *ctx, const struct gpc_perf_record *r, uint32_t stream,
@@ -161,7 +144,7 @@ static void kept(void **state)
 				       .samples = true,
 				       .pulled = true,
 				       .wake_bytes = 1};
-	struct gpc_pull_hooks hooks = {.pull = pull, .hangs = hangs};
+	struct gpc_pull_hooks hooks = NO_PULL;
 	struct gpc_reader *reader = NULL;
 	struct gpc_err err = {0};
 	enum gpc_priority got;
