@@ -59,18 +59,6 @@ static bool is_space(uint32_t c)
 	return c <= ' ' || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029;
 }
 
-bool gpc_is_blank(const char *s)
-{
-	uint32_t c;
-
-	for (size_t n; *s; s += n) {
-		n = gpc_utf8_next(s, &c);
-		if (!is_space(c))
-			return false;
-	}
-	return true;
-}
-
 size_t gpc_blanks(const char *s, size_t n)
 {
 	size_t blanks = 0;
@@ -87,6 +75,11 @@ size_t gpc_blanks(const char *s, size_t n)
 		blanks += length;
 	}
 	return blanks;
+}
+
+bool gpc_is_blank(const char *s)
+{
+	return !s[gpc_blanks(s, strlen(s))];
 }
 
 const char *gpc_frame_shown(const struct gpc_frame_text *f, char **made)
