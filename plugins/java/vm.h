@@ -3,6 +3,7 @@
 #ifndef GPC_JAVA_VM_H
 #define GPC_JAVA_VM_H
 
+#include "brief.h"
 #include "cache.h"
 #include "continuation.h"
 #include "heap.h"
@@ -18,6 +19,7 @@ struct vm {
 	uint64_t call_stub_return; /* 0: not made yet */
 	uint64_t non_safepoints;   /* where its flag DebugNonSafepoints is; 0: not known */
 	struct place_cache places;
+	struct java_briefs briefs;
 	struct method_cache methods;
 	struct java_recent recent;
 	struct java_threads threads;
