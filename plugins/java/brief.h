@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Places that most frames of a stack return to, with no more than going up needs: a frame
+/* Places that frames of a stack mostly are at, with no more than going up needs: a frame
  * takes one cache line, and no lock. What is kept is what was found last; all of it is in
  * the cache of places as well. Readers of several CPUs use it at once (cell.h). */
 #ifndef GPC_JAVA_BRIEF_H
@@ -12,12 +12,16 @@
 #define GPC_JAVA_BRIEF_NEAR   6   /* frames that its line has room for */
 #define GPC_JAVA_BRIEF_FRAMES (GPC_JAVA_BRIEF_NEAR + 16)
 
-/* A return address that a call left there, in a method, the interpreter, or call stub. */
+/* Where a compiled method is executed; or a return address that a call left there, in a
+ * method, the interpreter, or call stub. */
 struct brief {
-	uint64_t pc, until_ns; /* until then its code counts as what it was found to be */
-	int32_t ra, fp;        /* of RULE_SHAPE */
-	uint32_t epoch;        /* of frames */
-	uint16_t rule, n;
+	uint64_t key;            /* gpc_java_brief_key */
+	uint64_t until_ns;       /* until then its code counts as what it was found to be */
+	uint32_t epoch;          /* of frames */
+	uint32_t at;             /* from where its code begins */
+	int32_t ra;              /* of RULE_SHAPE: from sp to the return address */
+	uint8_t rule, n, has_fp; /* has_fp: the caller's fp is right below that */
+	uint8_t reserved;
 	uint32_t ids[GPC_JAVA_BRIEF_FRAMES]; /* of frames, innermost first */
 };
 
@@ -26,8 +30,13 @@ struct java_briefs {
 	uint64_t more[GPC_JAVA_LINES(GPC_JAVA_BRIEFS)]; /* the ids that are too many for that */
 };
 
+static inline uint64_t gpc_java_brief_key(uint64_t pc, bool is_return)
+{
+	return pc << 1 | is_return;
+}
+
 /* False: it must be looked up. */
-bool gpc_java_brief_get(const struct java_briefs *b, uint64_t pc, uint32_t epoch, uint64_t now_ns,
+bool gpc_java_brief_get(const struct java_briefs *b, uint64_t key, uint32_t epoch, uint64_t now_ns,
 			struct brief *ret);
 /* Not of every place: see above. */
 void gpc_java_brief_put(struct java_briefs *b, const struct place *p, uint64_t until_ns);

@@ -21,7 +21,7 @@ JAVA_HOT static bool is_interp_frame(struct walk *w, uint64_t fp, uint64_t sp)
 
 JAVA_HOT bool gpc_java_is_caller(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp)
 {
-	const struct brief *b = gpc_java_brief(w, pc);
+	const struct brief *b = gpc_java_brief(w, pc, true);
 	const struct place *p;
 
 	if (b)

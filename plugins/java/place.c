@@ -296,12 +296,14 @@ JAVA_HOT const struct place *gpc_java_place(struct walk *w, uint64_t pc, bool is
 	return p;
 }
 
-JAVA_HOT const struct brief *gpc_java_brief(struct walk *w, uint64_t pc)
+JAVA_HOT const struct brief *gpc_java_brief(struct walk *w, uint64_t pc, bool is_return)
 {
-	if (pc && w->brief.pc == pc)
+	uint64_t key = gpc_java_brief_key(pc, is_return);
+
+	if (key && w->brief.key == key)
 		return &w->brief;
-	if (gpc_java_brief_get(&w->vm->briefs, pc, w->out->writer->epoch, w->now_ns, &w->brief))
+	if (gpc_java_brief_get(&w->vm->briefs, key, w->out->writer->epoch, w->now_ns, &w->brief))
 		return &w->brief;
-	w->brief.pc = 0;
+	w->brief.key = 0;
 	return NULL;
 }

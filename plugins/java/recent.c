@@ -36,11 +36,12 @@ static uint64_t *method_cell(const struct java_recent *r, uint64_t addr)
 
 static uint64_t until_of(const struct seen *s)
 {
-	uint64_t ns = (s->last_ns - s->first_ns) / GPC_JAVA_RECENT_PART;
+	uint64_t age = s->last_ns - s->first_ns, ns = GPC_JAVA_RECENT_NS, until;
 
-	if (ns < GPC_JAVA_RECENT_NS)
-		ns = GPC_JAVA_RECENT_NS;
-	return s->last_ns + (ns < GPC_JAVA_RECENT_MAX_NS ? ns : GPC_JAVA_RECENT_MAX_NS);
+	while (ns < GPC_JAVA_RECENT_MAX_NS && 2 * ns * GPC_JAVA_RECENT_PART <= age)
+		ns *= 2;
+	until = s->last_ns + ns;
+	return until - until % (ns / 2);
 }
 
 /* What is there of b. */

@@ -5,8 +5,10 @@
  * only after a collection or a sweep.
  *
  * How long a look is good for: the longer a thing was seen to be there, the longer it
- * will be. A sixteenth of that time, so that whatever the pace at which a program drops its code,
- * a small part of the samples can meet what is outdated; from 50 ms to half a second.
+ * will be. A sixteenth of that time, so that whatever the pace at which a program drops its
+ * code, a small part of the samples can meet what is outdated: 50, 100, 200 or 400 ms. It
+ * ends at a multiple of half of that, so that what lies in one stack is looked at again in
+ * one sample: the first read after a reader was woken costs as much as the next five.
  *
  * Readers of several CPUs use it at once, without locks (cell.h). */
 #ifndef GPC_JAVA_RECENT_H
@@ -19,7 +21,7 @@
 #define GPC_JAVA_RECENT_BLOBS   1024 /* powers of two */
 #define GPC_JAVA_RECENT_METHODS 256
 #define GPC_JAVA_RECENT_NS      UINT64_C(50000000)
-#define GPC_JAVA_RECENT_MAX_NS  (10 * GPC_JAVA_RECENT_NS)
+#define GPC_JAVA_RECENT_MAX_NS  (8 * GPC_JAVA_RECENT_NS)
 #define GPC_JAVA_RECENT_PART    16
 
 struct java_recent {

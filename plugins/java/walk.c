@@ -22,7 +22,7 @@ JAVA_HOT void gpc_java_walk_init(struct walk *w, struct vm *vm, const struct gpc
 	w->is_stale = w->is_full = w->is_stub = false;
 	w->chunk_n = 0;
 	w->n_checked = 0;
-	w->brief.pc = 0;
+	w->brief.key = 0;
 	w->interp_fp = 0;
 }
 
@@ -130,15 +130,14 @@ JAVA_HOT static void add_all(struct walk *w, const struct place *p)
 /* A call of a method without compiled code first goes to a few instructions behind the
  * caller's own code (OpenJDK cpu/x86/compiledIC_x86.cpp, emit_to_interp_stub). That is no
  * frame: what is executed there is the call. */
-JAVA_HOT static bool leave_call_stub(struct walk *w, const struct place *p)
+JAVA_HOT static bool leave_call_stub(struct walk *w, uint64_t code_begin)
 {
 	struct gpc_step_state *s = w->state;
 	uint8_t code[CALL_BYTES];
 	uint64_t ra, to;
 	int32_t offset;
 
-	if (!s->is_leaf || p->blob.kind != BLOB_COMPILED || !gpc_java_stack(w, s->sp, &ra) ||
-	    ra < p->blob.code_begin + CALL_BYTES || ra > s->pc ||
+	if (!gpc_java_stack(w, s->sp, &ra) || ra < code_begin + CALL_BYTES || ra > s->pc ||
 	    !gpc_java_read(&w->vm->mem, ra - CALL_BYTES, code, CALL_BYTES) || code[0] != 0xe8)
 		return false;
 	memcpy(&offset, code + 1, sizeof offset);
@@ -152,22 +151,25 @@ JAVA_HOT static bool leave_call_stub(struct walk *w, const struct place *p)
 	return true;
 }
 
-/* Of a return address that is remembered in short. */
+/* Of a place that is remembered in short. */
 JAVA_HOT static gpc_status brief_up(struct walk *w, const struct brief *b)
 {
-	struct frame_shape shape = {b->ra, b->fp};
+	struct frame_shape shape = {b->ra, b->has_fp ? b->ra - 8 : -1};
+	bool is_call = !w->state->is_leaf;
 
+	if (w->state->is_leaf && leave_call_stub(w, w->state->pc - b->at))
+		return GPC_OK;
 	w->is_stub = b->rule == RULE_ENTRY;
 	for (uint32_t i = 0; i < b->n; i++)
 		gpc_java_add(w, gpc_java_brief_frame(b, i));
-	return b->rule == RULE_SHAPE         ? shape_up(w, &shape, true)
+	return b->rule == RULE_SHAPE         ? shape_up(w, &shape, is_call)
 	       : b->rule == RULE_INTERPRETER ? gpc_java_interp_up(w)
 					     : entry_up(w);
 }
 
 JAVA_HOT static gpc_status up(struct walk *w)
 {
-	const struct brief *b = w->state->is_leaf ? NULL : gpc_java_brief(w, w->state->pc);
+	const struct brief *b = gpc_java_brief(w, w->state->pc, !w->state->is_leaf);
 	const struct place *p;
 	struct frame_shape shape;
 	bool is_call;
@@ -177,7 +179,8 @@ JAVA_HOT static gpc_status up(struct walk *w)
 	p = gpc_java_place(w, w->state->pc, !w->state->is_leaf);
 	if (!p)
 		return GPC_E_CORRUPT;
-	if (leave_call_stub(w, p))
+	if (w->state->is_leaf && p->blob.kind == BLOB_COMPILED &&
+	    leave_call_stub(w, p->blob.code_begin))
 		return GPC_OK;
 	shape = p->shape;
 	is_call = p->is_call && p->is_return;
@@ -215,20 +218,19 @@ JAVA_HOT void gpc_java_go_on(const struct vm *vm, struct java_anchor anchor,
 JAVA_HOT static void climb(struct walk *w)
 {
 	struct gpc_step_state *s = w->state;
-	const struct brief *b = s->is_leaf ? NULL : gpc_java_brief(w, s->pc);
+	const struct brief *b = s->is_leaf ? NULL : gpc_java_brief(w, s->pc, true);
 
 	while (b && b->rule == RULE_SHAPE) {
-		uint64_t at = s->sp + (uint64_t)b->ra, fp = s->fp, pc;
+		uint64_t at = s->sp + (uint64_t)(int64_t)b->ra, fp = s->fp, pc;
 		uint32_t n = w->out->n;
 
-		if (!gpc_java_stack(w, at, &pc) ||
-		    (b->fp >= 0 && !gpc_java_stack(w, s->sp + (uint64_t)b->fp, &fp)))
+		if (!gpc_java_stack(w, at, &pc) || (b->has_fp && !gpc_java_stack(w, at - 8, &fp)))
 			return;
 		for (uint32_t i = 0; i < b->n; i++)
 			gpc_java_add(w, gpc_java_brief_frame(b, i));
 		if (w->is_full)
 			return;
-		b = gpc_java_brief(w, pc);
+		b = gpc_java_brief(w, pc, true);
 		if (!b || b->rule == RULE_INTERPRETER) {
 			w->out->n = n;
 			return;

@@ -32,7 +32,7 @@ struct walk {
 	uint32_t n_checked;
 	uint64_t checked[GPC_JAVA_CHECKED];
 	struct place place; /* scratch */
-	struct brief brief; /* scratch; pc 0: none */
+	struct brief brief; /* scratch; key 0: none */
 	/* The interpreter's frame that was looked at last, to be a caller's; interp_fp 0: none. */
 	uint64_t interp_fp, interp_sp;
 	struct interp_frame interp;
@@ -55,8 +55,8 @@ uint64_t gpc_java_register(const struct gpc_pull_sample *s, unsigned number);
 /* place.c: what is known of a place. Of a leaf: the code executed there. NULL:
  * there is no code, or memory is not as it should be. Valid until the next call. */
 const struct place *gpc_java_place(struct walk *w, uint64_t pc, bool is_return);
-/* Of a return address, where it is remembered in short; else NULL. Valid until the next call. */
-const struct brief *gpc_java_brief(struct walk *w, uint64_t pc);
+/* The same where it is remembered in short; else NULL. Valid until the next call. */
+const struct brief *gpc_java_brief(struct walk *w, uint64_t pc, bool is_return);
 
 /* frames.c */
 void gpc_java_add(struct walk *w, gpc_frame frame);

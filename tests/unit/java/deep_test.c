@@ -109,6 +109,7 @@ static void test_callers_are_looked_at_again(void **state)
 		assert_null(strstr(v->frames[i], "hot"));
 	/* What was there for long counts for longer. */
 	j->now += 20 * GPC_JAVA_RECENT_MAX_NS;
+	j->now -= j->now % GPC_JAVA_RECENT_MAX_NS;
 	walk_deep(v);
 	fake_put32(j, j->nmethod_id, 79);
 	fake_put64(j, j->nmethod + 56, j->hot);

@@ -13,6 +13,7 @@
 #include "recent.h"
 
 #define SECOND UINT64_C(1000000000)
+#define MS     UINT64_C(1000000)
 #define BEGIN  (100 * SECOND)
 
 static int set_up(void **state)
@@ -52,25 +53,37 @@ static void test_other_code(void **state)
 }
 
 /* 50 ms of what is new; a sixteenth of its life, as far as it was seen, later; at most
- * half a second. */
+ * 400 ms. */
 static void test_the_older_the_longer(void **state)
 {
 	struct java_recent *r = *state;
 	struct blob b = blob(7);
 
-	assert_int_equal(gpc_java_recent_blob_is(r, &b, BEGIN), BEGIN + SECOND / 20);
-	assert_int_equal(gpc_java_recent_blob(r, &b, BEGIN + SECOND / 20 - 1), BEGIN + SECOND / 20);
-	assert_int_equal(gpc_java_recent_blob(r, &b, BEGIN + SECOND / 20), 0);
-	assert_int_equal(gpc_java_recent_blob_is(r, &b, BEGIN + 4 * SECOND),
-			 BEGIN + 4 * SECOND + SECOND / 4);
-	assert_int_equal(gpc_java_recent_blob_is(r, &b, BEGIN + 100 * SECOND),
-			 BEGIN + 100 * SECOND + SECOND / 2);
+	assert_int_equal(gpc_java_recent_blob_is(r, &b, BEGIN), BEGIN + 50 * MS);
+	assert_int_equal(gpc_java_recent_blob(r, &b, BEGIN + 50 * MS - 1), BEGIN + 50 * MS);
+	assert_int_equal(gpc_java_recent_blob(r, &b, BEGIN + 50 * MS), 0);
+	assert_int_equal(gpc_java_recent_blob_is(r, &b, BEGIN + 1550 * MS), BEGIN + 1600 * MS);
+	assert_int_equal(gpc_java_recent_blob_is(r, &b, BEGIN + 1600 * MS), BEGIN + 1700 * MS);
+	assert_int_equal(gpc_java_recent_blob_is(r, &b, BEGIN + 4000 * MS), BEGIN + 4200 * MS);
+	assert_int_equal(gpc_java_recent_blob_is(r, &b, BEGIN + 90000 * MS), BEGIN + 90400 * MS);
 	/* Another one in its place is new again. */
 	b.compile_id = 9;
-	assert_int_equal(gpc_java_recent_blob_is(r, &b, BEGIN + 101 * SECOND),
-			 BEGIN + 101 * SECOND + SECOND / 20);
+	assert_int_equal(gpc_java_recent_blob_is(r, &b, BEGIN + 91000 * MS), BEGIN + 91050 * MS);
 	b.compile_id = 7;
-	assert_int_equal(gpc_java_recent_blob(r, &b, BEGIN + 101 * SECOND), 0);
+	assert_int_equal(gpc_java_recent_blob(r, &b, BEGIN + 91000 * MS), 0);
+}
+
+/* Looks at different times end at the same one, and none is good for less than half. */
+static void test_looks_end_together(void **state)
+{
+	struct java_recent *r = *state;
+	struct blob b = blob(7);
+
+	for (uint64_t i = 0; i < 25; i++) {
+		b.compile_id++;
+		assert_int_equal(gpc_java_recent_blob_is(r, &b, BEGIN + i * MS), BEGIN + 50 * MS);
+	}
+	assert_int_equal(gpc_java_recent_blob_is(r, &b, BEGIN + 25 * MS), BEGIN + 75 * MS);
 }
 
 /* Of another reader, that was a little later. */
@@ -81,7 +94,7 @@ static void test_a_clock_that_is_behind(void **state)
 
 	gpc_java_recent_blob_is(r, &b, BEGIN);
 	assert_true(gpc_java_recent_blob(r, &b, BEGIN - 1000));
-	assert_int_equal(gpc_java_recent_blob_is(r, &b, BEGIN - 1000), BEGIN - 1000 + SECOND / 20);
+	assert_int_equal(gpc_java_recent_blob_is(r, &b, BEGIN - 1000), BEGIN + 25 * MS);
 }
 
 static void test_methods(void **state)
@@ -97,7 +110,7 @@ static void test_methods(void **state)
 	assert_false(gpc_java_recent_method(r, m.addr, BEGIN + SECOND / 20, &found));
 	assert_false(gpc_java_recent_method(r, m.addr + 8, BEGIN, &found));
 	gpc_java_recent_method_is(r, &m, BEGIN + 4 * SECOND);
-	assert_true(gpc_java_recent_method(r, m.addr, BEGIN + 4 * SECOND + SECOND / 5, &found));
+	assert_true(gpc_java_recent_method(r, m.addr, BEGIN + 4 * SECOND + SECOND / 5 - 1, &found));
 	m.class_symbol = 5;
 	gpc_java_recent_method_is(r, &m, BEGIN + 5 * SECOND);
 	assert_false(gpc_java_recent_method(r, m.addr, BEGIN + 5 * SECOND + SECOND / 20, &found));
@@ -165,6 +178,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		recent_test(test_other_code),
 		recent_test(test_the_older_the_longer),
+		recent_test(test_looks_end_together),
 		recent_test(test_a_clock_that_is_behind),
 		recent_test(test_methods),
 		cmocka_unit_test(test_a_cell_that_is_being_changed),
