@@ -290,6 +290,8 @@ static void test_as_recorded(void **state)
 
 	assert_int_equal(fake_vm_attach(v), GPC_OK);
 	assert_true(v->vm.layout.major >= 8);
+	assert_true(gpc_java_has(&v->vm.layout, F_THREAD_STACK_BASE) &&
+		    gpc_java_has(&v->vm.layout, F_THREAD_STACK_SIZE));
 	assert_true(v->vm.layout.major < 21 || v->vm.heap.is_known);
 	assert_true(v->vm.flags.has_short_oops && !v->vm.flags.has_no_attach);
 	for (uint32_t i = 0; i < gpc_mem_image_threads(w->image); i++) {
