@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #define GPC_JAVA_CODE_BYTES 96
-#define GPC_JAVA_LOOP_BYTES 1024 /* of a loop; larger ones are not seen */
 
 struct frame_shape {
 	int32_t ra; /* from sp to the return address */
@@ -24,14 +23,10 @@ bool gpc_java_code_prologue(const uint8_t *code, uint32_t n, uint32_t pc, struct
 bool gpc_java_code_epilogue(const uint8_t *code, uint32_t n, struct frame_shape *ret);
 /* The length of an instruction; 0: it is cut, or not known. insn_x86.c */
 uint32_t gpc_java_code_length(const uint8_t *code, uint32_t n);
-/* The smallest loops that hold an instruction: with a place before it, with one behind it,
- * with both, with neither; bytes, 0: none. Loops are told by their jumps back. */
-struct code_loops {
-	uint32_t before, behind, both, alone;
-};
-/* code: n bytes from the instruction on. */
-struct code_loops gpc_java_code_loops(const uint8_t *code, uint32_t n, uint32_t before,
-				      uint32_t behind);
+/* General registers (bit 0: rax, in the order of their numbers) that it may write, at least;
+ * and those that it compares, of a comparison. insn_x86.c */
+uint32_t gpc_java_code_writes(const uint8_t *code, uint32_t len);
+uint32_t gpc_java_code_compared(const uint8_t *code, uint32_t len);
 /* code: the n bytes before a return address. */
 bool gpc_java_code_is_call(const uint8_t *code, uint32_t n);
 /* Does a safepoint poll begin with these bytes? */

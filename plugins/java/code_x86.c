@@ -174,55 +174,6 @@ bool gpc_java_code_epilogue(const uint8_t *code, uint32_t n, struct frame_shape 
 	return true;
 }
 
-/* ---- loops ------------------------------------------------------------------------------ */
-
-#define NOWHERE INT64_MAX
-
-/* Where a jump leads, from the bytes' begin. */
-static int64_t jump_target(const struct reader *r, uint32_t at, uint32_t len)
-{
-	if ((len == 6 && r->at[0] == 0x0f && (r->at[1] & 0xf0) == 0x80) ||
-	    (len == 5 && r->at[0] == 0xe9))
-		return (int64_t)at + len + imm32(r, len - 4);
-	if (len == 2 && ((r->at[0] & 0xf0) == 0x70 || r->at[0] == 0xeb))
-		return (int64_t)at + len + (int8_t)r->at[1];
-	return NOWHERE;
-}
-
-static void take_loop(uint32_t *smallest, int64_t bytes)
-{
-	if (!*smallest || bytes < *smallest)
-		*smallest = (uint32_t)bytes;
-}
-
-struct code_loops gpc_java_code_loops(const uint8_t *code, uint32_t n, uint32_t before,
-				      uint32_t behind)
-{
-	struct code_loops ret = {0};
-	uint32_t len;
-
-	for (uint32_t at = 0; at < n; at += len) {
-		struct reader r = {code + at, n - at};
-		bool is_before, is_behind;
-		int64_t to;
-
-		len = gpc_java_code_length(r.at, r.n);
-		if (!len)
-			break;
-		to = jump_target(&r, at, len);
-		if (to > 0 || to < -(int64_t)GPC_JAVA_LOOP_BYTES)
-			continue;
-		is_before = to <= -(int64_t)before;
-		is_behind = at >= behind;
-		take_loop(is_before && is_behind ? &ret.both
-			  : is_before            ? &ret.before
-			  : is_behind            ? &ret.behind
-						 : &ret.alone,
-			  at + len - to);
-	}
-	return ret;
-}
-
 /* ---- calls ------------------------------------------------------------------------------ */
 
 bool gpc_java_code_is_call(const uint8_t *code, uint32_t n)

@@ -172,3 +172,83 @@ uint32_t gpc_java_code_length(const uint8_t *code, uint32_t n)
 		is_known = skip_plain(&c, op);
 	return is_known && !c.is_cut && c.used <= n && c.used <= 15 ? c.used : 0;
 }
+
+/* ---- registers ------------------------------------------------------------------------- */
+
+#define AX_DX 5u
+#define ALL   UINT32_C(0xffff)
+
+struct operands {
+	uint8_t op, modrm;
+	uint32_t reg, rm;   /* bits of general registers; rm: 0 when it is memory */
+	uint32_t in_opcode; /* bit of the register that the opcode's end names */
+};
+
+/* Of instructions without a vector prefix. */
+static bool read_operands(const uint8_t *code, uint32_t len, struct operands *ret, bool *is_escaped)
+{
+	struct cursor c = {.at = code, .n = len};
+	uint8_t rex = 0;
+
+	skip_prefixes(&c);
+	if (c.used && (code[c.used - 1] & 0xf0) == 0x40)
+		rex = code[c.used - 1];
+	ret->op = take_byte(&c);
+	*is_escaped = ret->op == 0x0f;
+	if (*is_escaped)
+		ret->op = take_byte(&c);
+	ret->modrm = c.used < len ? code[c.used] : 0;
+	ret->reg = 1u << ((ret->modrm >> 3 & 7) + (rex & 4 ? 8 : 0));
+	ret->rm = ret->modrm >> 6 == 3 ? 1u << ((ret->modrm & 7) + (rex & 1 ? 8 : 0)) : 0;
+	ret->in_opcode = 1u << ((ret->op & 7) + (rex & 1 ? 8 : 0));
+	return !c.is_cut;
+}
+
+static bool is_compare(const struct operands *o)
+{
+	return (o->op >= 0x38 && o->op <= 0x3d) || o->op == 0x84 || o->op == 0x85 ||
+	       (o->op >= 0x80 && o->op <= 0x83 && (o->modrm & 0x38) == 0x38);
+}
+
+uint32_t gpc_java_code_compared(const uint8_t *code, uint32_t len)
+{
+	struct operands o;
+	bool is_escaped;
+
+	if (!read_operands(code, len, &o, &is_escaped) || is_escaped || !is_compare(&o))
+		return 0;
+	if (o.op == 0x3c || o.op == 0x3d)
+		return 1;
+	return o.rm | (o.op < 0x80 || o.op == 0x84 || o.op == 0x85 ? o.reg : 0);
+}
+
+uint32_t gpc_java_code_writes(const uint8_t *code, uint32_t len)
+{
+	struct operands o;
+	bool is_escaped;
+
+	if (len && (code[0] == 0xc4 || code[0] == 0xc5 || code[0] == 0x62))
+		return code[0] == 0xc4 ? ALL : 0; /* BMI's are of general registers */
+	if (!read_operands(code, len, &o, &is_escaped))
+		return ALL;
+	if (is_escaped) {
+		if ((o.op & 0xf0) == 0x80 || o.op == 0x1f)
+			return 0;
+		return (o.op & 0xf0) == 0x90 ? o.rm : o.reg | o.rm | (o.op == 0xa2 ? ALL : 0);
+	}
+	if (is_compare(&o) || (o.op & 0xf0) == 0x70 || o.op == 0xe9 || o.op == 0xeb || o.op == 0x90)
+		return 0;
+	if (o.op < 0x40)
+		return (o.op & 7) < 2 ? o.rm : (o.op & 7) < 4 ? o.reg : 1;
+	if ((o.op >= 0x50 && o.op < 0x60) || (o.op & 0xf0) == 0xb0)
+		return o.in_opcode;
+	if (o.op == 0x88 || o.op == 0x89 || (o.op >= 0x80 && o.op <= 0x83) || o.op == 0xc0 ||
+	    o.op == 0xc1 || o.op == 0xc6 || o.op == 0xc7 || (o.op >= 0xd0 && o.op <= 0xd3))
+		return o.rm;
+	if (o.op == 0x8a || o.op == 0x8b || o.op == 0x8d || o.op == 0x63 || o.op == 0x69 ||
+	    o.op == 0x6b)
+		return o.reg;
+	if (o.op == 0xf6 || o.op == 0xf7)
+		return (o.modrm & 0x38) >= 0x20 ? AX_DX : o.rm;
+	return o.op == 0xfe || o.op == 0xff ? o.rm : o.op == 0x98 || o.op == 0x99 ? AX_DX : ALL;
+}

@@ -292,6 +292,21 @@ static void take_type(const struct jmem *m, const struct table *t, const uint8_t
 		l->size[row->index] = (uint32_t)size;
 }
 
+/* Why compiled code is left before a loop, when what the loop was compiled for is not so
+ * (OpenJDK opto/loopPredicate.cpp, loopnode.cpp). */
+static bool is_loop_reason(const char *name)
+{
+	static const char *const known[] = {"predicate", "profile_predicate", "loop_limit_check",
+					    "short_running_long_loop", "auto_vectorization_check"};
+	static const char prefix[] = "Deoptimization::Reason_";
+
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (strncmp(name, prefix, sizeof prefix - 1) == 0 &&
+		    strcmp(name + sizeof prefix - 1, known[i]) == 0)
+			return true;
+	return false;
+}
+
 static void take_constant(const struct jmem *m, const struct table *t, const uint8_t *entry,
 			  struct layout *l)
 {
@@ -305,6 +320,8 @@ static void take_constant(const struct jmem *m, const struct table *t, const uin
 	else if (strcmp(name, "ConstMethod::_has_linenumber_table") == 0 ||
 		 strcmp(name, "ConstMethodFlags::_misc_has_linenumber_table") == 0)
 		l->has_line_numbers = value;
+	else if (is_loop_reason(name) && value < 32)
+		l->loop_reasons |= 1u << value;
 }
 
 typedef void (*take_fn)(const struct jmem *m, const struct table *t, const uint8_t *entry,

@@ -137,6 +137,7 @@ struct layout {
 	uint32_t size[T_TYPES];
 	int32_t entry_wrapper;     /* words from an entry frame's fp to its JavaCallWrapper */
 	uint32_t has_line_numbers; /* bit of ConstMethod's flags */
+	uint32_t loop_reasons;     /* bits of Deoptimization::DeoptReason: guards of loops */
 	uint32_t major;            /* 8, 11, 17 ... */
 	/* What follows from the version, not from the tables. */
 	uint32_t unsigned5_excluded; /* bytes below it do not occur: 0 or 1 */

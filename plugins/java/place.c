@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of a place in generated code: found out once, then remembered. */
+#include "inlined.h"
 #include "walk.h"
 
 /* ---- where the caller is ------------------------------------------------------------ */
@@ -78,109 +79,18 @@ static void find_rule(struct walk *w, struct place *p)
 
 /* ---- what is executed there ------------------------------------------------------------ */
 
-/* Where the JVM had to know its state: at a call, or a poll. Other entries are of single
- * instructions, by their ends, and there only with -XX:+DebugNonSafepoints, which
- * profilers inside a JVM turn on (OpenJDK code/debugInfoRec.cpp, add_non_safepoint). */
-static bool is_safepoint(struct walk *w, uint64_t pc)
-{
-	uint8_t code[16];
-
-	return gpc_java_read(&w->vm->mem, pc - 8, code, sizeof code) &&
-	       (gpc_java_code_is_call(code, 8) || gpc_java_code_is_poll(code + 8, 8));
-}
-
-/* Are there entries for single instructions? */
-static bool has_non_safepoints(struct walk *w)
-{
-	uint8_t is = 0;
-
-	return w->vm->non_safepoints && gpc_java_read(&w->vm->mem, w->vm->non_safepoints, &is, 1) &&
-	       is == 1;
-}
-
-/* Whose code is at a place without an entry? */
-enum owner {
-	OWNER_BEFORE, /* of the entry before it */
-	OWNER_BEHIND,
-	OWNER_BOTH, /* cannot be told: what the two have in common */
-};
-
-static bool is_smaller(uint32_t loop, uint32_t than)
-{
-	return loop && (!than || loop < than);
-}
-
-/* What leads to a call or a poll was done for it: the entry behind. But in a loop whose
- * poll lies before pc it is that one: what is behind pc is executed after the loop. Of
- * loops in one another the smaller counts. A counted loop need have no poll (OpenJDK
- * flag UseCountedLoopSafepoints), nor then the one around it that it was made of: it may
- * have been inlined from anywhere between the two. */
-static enum owner owner_by_loops(const struct code_loops *l)
-{
-	bool is_before = is_smaller(l->before, l->behind) && is_smaller(l->before, l->both);
-	bool is_behind = is_smaller(l->behind, l->before) && is_smaller(l->behind, l->both);
-
-	if (is_before)
-		return OWNER_BEFORE;
-	return l->alone && !is_behind ? OWNER_BOTH : OWNER_BEHIND;
-}
-
-static enum owner owner_of(struct walk *w, const struct blob *b, uint64_t pc,
-			   const struct pc_entry around[2])
-{
-	uint8_t code[2 * GPC_JAVA_LOOP_BYTES];
-	uint64_t at = pc - b->code_begin, n;
-	struct code_loops loops;
-
-	if (around[0].offset < 0 || !around[0].scope || !around[1].scope)
-		return around[1].scope ? OWNER_BEHIND : OWNER_BEFORE;
-	if (has_non_safepoints(w) || !is_safepoint(w, b->code_begin + (uint64_t)around[0].offset) ||
-	    !is_safepoint(w, b->code_begin + (uint64_t)around[1].offset))
-		return OWNER_BEHIND;
-	n = b->code_end - pc < sizeof code ? b->code_end - pc : sizeof code;
-	n = gpc_java_read_some(&w->vm->mem, pc, code, n);
-	loops = gpc_java_code_loops(code, (uint32_t)n, (uint32_t)(at - (uint64_t)around[0].offset),
-				    (uint32_t)((uint64_t)around[1].offset - at));
-	return owner_by_loops(&loops);
-}
-
-/* The outer methods that both have; where they part the place is not known. Into a. */
-static uint32_t common(struct scope *a, uint32_t n, const struct scope *b, uint32_t m)
-{
-	uint32_t k = 0;
-	bool is_same = true;
-
-	while (is_same && k < n && k < m && a[n - 1 - k].method == b[m - 1 - k].method) {
-		is_same = a[n - 1 - k].bci == b[m - 1 - k].bci;
-		k++;
-	}
-	memmove(a, a + (n - k), k * sizeof *a);
-	if (k && !(is_same && k == n && k == m))
-		a[0].bci = -1;
-	return k;
-}
-
 static uint32_t read_scopes(struct walk *w, struct place *p, struct scope *scopes)
 {
 	const struct blob *b = &p->blob;
 	const struct jmem *m = &w->vm->mem;
 	const struct layout *l = &w->vm->layout;
-	struct scope others[GPC_JAVA_SCOPES_MAX];
-	struct pc_entry entry, around[2];
-	enum owner owner;
-	uint32_t n;
+	struct pc_entry entry;
 
 	p->is_call = p->is_return && gpc_java_pc_return(m, l, b, p->pc, &entry);
 	if (p->is_call)
 		return gpc_java_scopes(m, l, b, entry.scope, scopes);
 	/* Calls of stubs that never look at their caller have no entry either. */
-	if (!gpc_java_pc_around(m, l, b, p->pc - p->is_return, around))
-		return 0;
-	owner = owner_of(w, b, p->pc - p->is_return, around);
-	n = gpc_java_scopes(m, l, b, around[owner != OWNER_BEFORE].scope, scopes);
-	if (owner != OWNER_BOTH)
-		return n;
-	return common(scopes, n, others, gpc_java_scopes(m, l, b, around[0].scope, others));
+	return gpc_java_inlined(w->vm, b, p->pc, p->is_return, scopes);
 }
 
 static void name_compiled(struct walk *w, struct place *p)

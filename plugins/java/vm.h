@@ -3,6 +3,8 @@
 #ifndef GPC_JAVA_VM_H
 #define GPC_JAVA_VM_H
 
+#include <stdatomic.h>
+
 #include "brief.h"
 #include "cache.h"
 #include "continuation.h"
@@ -16,8 +18,9 @@ struct vm {
 	struct layout layout;
 	struct code_heaps heaps;
 	const struct options *options;
-	uint64_t call_stub_return; /* 0: not made yet */
-	uint64_t non_safepoints;   /* where its flag DebugNonSafepoints is; 0: not known */
+	uint64_t call_stub_return;      /* 0: not made yet */
+	uint64_t non_safepoints;        /* where its flag DebugNonSafepoints is; 0: not known */
+	_Atomic uint64_t uncommon_trap; /* where compiled code calls it; 0: not found yet */
 	struct place_cache places;
 	struct java_briefs briefs;
 	struct method_cache methods;

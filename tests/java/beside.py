@@ -6,7 +6,8 @@ from outside, beside async-profiler inside the same JVM, over the JVM's whole li
 beside.py LIBRARY [--root CHROOT] [--jdk HOME]... [OPTION...]
 
 LIBRARY is libasyncProfiler.so, OPTION one of the JVM's. Prints for each JDK how far the
-top methods are apart, by time in the method itself and with what it calls."""
+top methods are apart, by time in the method itself and with what it calls: shares of the
+stacks that reach Thread.run."""
 import argparse
 import collections
 import pathlib
@@ -22,6 +23,7 @@ from matrix import homes, version
 from sessions import Session, Tools
 
 TOP, APART = 20, 0.02
+ROOT = "java/lang/Thread.run"
 THEIRS = re.compile(r"(?P<cls>[\w/$.+]+)\.(?P<method>[\w$<>]+)_\[[ji01]\]")
 
 
@@ -37,16 +39,20 @@ def method(frame, pattern):
 
 
 class Shares:
-    """Of the stacks with methods: samples with each, and with each innermost."""
+    """Of the stacks with methods that reach the thread's begin: samples with each, and with
+    each innermost. Of those that end early it is not known what called their methods."""
 
     def __init__(self, stacks, pattern):
-        self.n, self.all, self.no_java = 0, 0, collections.Counter()
+        self.n, self.all, self.no_java, self.short = 0, 0, collections.Counter(), 0
         self.self_, self.total = collections.Counter(), collections.Counter()
         for frames, count in stacks:
             names = [n for n in (method(f, pattern) for f in frames) if n]
             self.all += count
             if not names:
                 self.no_java[frames[0]] += count
+                continue
+            if ROOT not in names:
+                self.short += count
                 continue
             self.n += count
             self.self_[names[-1]] += count
@@ -69,7 +75,7 @@ def measure(args, program, home, root):
     session = Session(tools, "plugins=java", f"profiling-frequency={args.hz}",
                       f"profiling-duration={args.seconds + 60}")
     agent = (f"-agentpath:{library}=start,event=cpu,interval={1000000 // args.hz}us,ann,"
-             "cstack=vm,collapsed,file=/tmp/split-beside.txt")
+             f"cstack={args.cstack},jstackdepth=2048,collapsed,file=/tmp/split-beside.txt")
     try:
         jvm = program.start_main(["Mix", str(args.seconds), "2"], agent, *args.options,
                                  java=home / "bin/java", root=root)
@@ -101,7 +107,8 @@ def show(args, jdk, ours, their):
         print(f"  {kind}", file=sys.stderr)
         for far, name, x, y in rows[:args.far]:
             print(f"    {far:7.2%} {x:7.2%} {y:7.2%} {name}", file=sys.stderr)
-    print(f"| {jdk} | {' '.join(args.options)} | {ours.n} of {ours.all} | {their.n} of {their.all} | "
+    print(f"| {jdk} | {' '.join(args.options)} | {ours.n} of {ours.n + ours.short} | "
+          f"{their.n} of {their.n + their.short} | "
           f"{' | '.join(text)} | {'' if is_fine else 'MISSED'} |", flush=True)
     print("   no method:", ours.no_java.most_common(4), their.no_java.most_common(4), file=sys.stderr)
     return is_fine
@@ -111,6 +118,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--seconds", type=int, default=60)
     p.add_argument("--hz", type=int, default=99)
+    p.add_argument("--cstack", default="vm", help="async-profiler's way: vm, vmx, dwarf ...")
     p.add_argument("--root")
     p.add_argument("--jdk", action="append", default=[], metavar="HOME")
     p.add_argument("--far", type=int, default=6, help="how many of the most different are told")
@@ -119,7 +127,7 @@ def main():
     args = p.parse_args()
     root = pathlib.Path(args.root) if args.root else None
     is_fine = True
-    print("| JDK | options | samples with methods | async-profiler's | farthest, self | within 2 | "
+    print("| JDK | options | stacks with methods that are whole | async-profiler's | farthest, self | within 2 | "
           "farthest, total | within 2 | |\n" + "|---" * 9 + "|")
     with tempfile.TemporaryDirectory() as folder:
         args.folder = pathlib.Path(folder)

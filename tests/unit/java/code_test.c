@@ -153,45 +153,40 @@ static void test_lengths(void **state)
 	assert_int_equal(gpc_java_code_length(NULL, 0), 0);
 }
 
-static void loops_are(const uint8_t *code, uint32_t n, uint32_t before, uint32_t behind,
-		      struct code_loops want)
+static void test_registers(void **state)
 {
-	struct code_loops got = gpc_java_code_loops(code, n, before, behind);
-
-	assert_int_equal(got.before, want.before);
-	assert_int_equal(got.behind, want.behind);
-	assert_int_equal(got.both, want.both);
-	assert_int_equal(got.alone, want.alone);
-}
-
-static void test_loops(void **state)
-{
-	static const struct code_loops none = {0};
+	enum { AX = 1, CX = 2, DX = 4, R8 = 0x100, R10 = 0x400, R11 = 0x800 };
+	static const struct {
+		uint8_t n, bytes[10];
+		uint32_t writes, compared;
+	} rows[] = {
+		{3, {0x41, 0xff, 0xc3}, R11, 0},                   /* inc r11d */
+		{4, {0x41, 0x83, 0xc3, 0x10}, R11, 0},             /* add r11d, 16 */
+		{3, {0x45, 0x3b, 0xd8}, 0, R11 | R8},              /* cmp r11d, r8d */
+		{3, {0x45, 0x39, 0xc3}, 0, R11 | R8},              /* the other way */
+		{3, {0x83, 0xf9, 5}, 0, CX},                       /* cmp ecx, 5 */
+		{2, {0x3c, 5}, 0, AX},                             /* cmp al, 5 */
+		{5, {0x44, 0x3b, 0x54, 0x24, 0x30}, 0, R10},       /* cmp r10d, [rsp+48] */
+		{3, {0x45, 0x33, 0xdb}, R11, 0},                   /* xor r11d, r11d */
+		{6, {0x41, 0xbb, 1, 0, 0, 0}, R11, 0},             /* mov r11d, 1 */
+		{10, {0x49, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8}, R8, 0}, /* movabs r8 */
+		{3, {0x4d, 0x8b, 0xd0}, R10, 0},                   /* mov r10, r8 */
+		{5, {0x4c, 0x89, 0x54, 0x24, 0x20}, 0, 0},         /* mov [rsp+32], r10 */
+		{4, {0x45, 0x8d, 0x43, 1}, R8, 0},                 /* lea r8d, [r11+1] */
+		{4, {0x4d, 0x0f, 0xaf, 0xc2}, R8 | R10, 0},        /* imul r8, r10: at least */
+		{3, {0x49, 0xf7, 0xea}, AX | DX, 0},               /* imul r10 */
+		{2, {0x48, 0x99}, AX | DX, 0},                     /* cqo */
+		{2, {0x7c, 0xfa}, 0, 0},                           /* jl */
+		{6, {0x0f, 0x8c, 0, 0, 0, 0}, 0, 0},               /* jl */
+		{3, {0x41, 0x58, 0x90}, R8, 0},                    /* pop r8 */
+	};
 
 	(void)state;
-	/* jl -16 (to 13 before): with the place before, with neither, too large; both; behind */
-	loops_are(BYTES(0x90, 0x7c, 0xf0), 10, 100, (struct code_loops){16, 0, 0, 0});
-	loops_are(BYTES(0x90, 0x7c, 0xf0), 14, 100, (struct code_loops){0, 0, 0, 16});
-	loops_are(BYTES(0x0f, 0x8c, 0, 0xfb, 0xff, 0xff), 8, 100, none);
-	loops_are(BYTES(0x90, 0x7c, 0xf0), 10, 1, (struct code_loops){0, 0, 16, 0});
-	loops_are(BYTES(0x90, 0x7c, 0xf0), 14, 1, (struct code_loops){0, 16, 0, 0});
-	/* jmp -128, jl rel32 -512, jmp rel32 -512 */
-	loops_are(BYTES(0xeb, 0x80), 100, 100, (struct code_loops){128, 0, 0, 0});
-	loops_are(BYTES(0x0f, 0x8c, 0, 0xfe, 0xff, 0xff), 8, 100,
-		  (struct code_loops){512, 0, 0, 0});
-	loops_are(BYTES(0xe9, 0, 0xfe, 0xff, 0xff), 8, 100, (struct code_loops){512, 0, 0, 0});
-	/* jmp -128, then a smaller one around what is behind at 2: jl -16 */
-	loops_are(BYTES(0xeb, 0x80, 0x7c, 0xf0), 100, 2, (struct code_loops){128, 16, 0, 0});
-	/* The smallest of two; of one with neither in one with the place before. */
-	loops_are(BYTES(0x7c, 0xf0, 0xeb, 0x80), 8, 100, (struct code_loops){16, 0, 0, 0});
-	loops_are(BYTES(0x7c, 0xf0, 0xeb, 0x80), 100, 100, (struct code_loops){128, 0, 0, 16});
-	/* What looks like one is a constant: movabs r10, 0x5851f42d4c957f2d */
-	loops_are(BYTES(0x49, 0xba, 0x2d, 0x7f, 0x95, 0x4c, 0x2d, 0xf4, 0x51, 0x58), 100, 200,
-		  none);
-	/* Forward; cut; nothing */
-	loops_are(BYTES(0x7c, 0x10), 0, 100, none);
-	loops_are(BYTES(0x0f, 0x8c, 0, 0xfe), 8, 100, none);
-	loops_are(NULL, 0, 0, 100, none);
+	for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		assert_int_equal(gpc_java_code_writes(rows[i].bytes, rows[i].n), rows[i].writes);
+		assert_int_equal(gpc_java_code_compared(rows[i].bytes, rows[i].n),
+				 rows[i].compared);
+	}
 }
 
 int main(void)
@@ -199,7 +194,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_prologues), cmocka_unit_test(test_epilogues),
 		cmocka_unit_test(test_calls),     cmocka_unit_test(test_polls),
-		cmocka_unit_test(test_loops),     cmocka_unit_test(test_lengths),
+		cmocka_unit_test(test_lengths),   cmocka_unit_test(test_registers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

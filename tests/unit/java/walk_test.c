@@ -193,11 +193,11 @@ static void test_stub_of_a_call(void **state)
 	assert_string_equal(v->frames[0], "A.hot(J)J_j");
 }
 
-/* A jump from begin + 44 back to begin + 24: a loop. */
+/* A jump from begin + 44 back to begin + 25: a loop. Zeros are instructions of two bytes. */
 static void make_loop(struct fake_jvm *j, uint64_t begin)
 {
-	*(uint8_t *)fake_at(j, begin + 44) = 0x7c;
-	*(uint8_t *)fake_at(j, begin + 45) = 0xea;
+	memcpy(fake_at(j, begin + 32), "\x41\x85\x03\x90", 4); /* test [r11], eax; nop */
+	memcpy(fake_at(j, begin + 44), "\x7c\xeb", 2);
 }
 
 /* The entry behind it is hot's, but the code jumps back to before the one of spin. */
@@ -208,8 +208,6 @@ static void test_loop_with_its_poll_behind(void **state)
 	uint64_t begin = j->leaf_pc - 20;
 
 	make_loop(j, begin);
-	memcpy(fake_at(j, begin + 32), "\x41\x85\x03", 3); /* test [r11], eax */
-	*(uint8_t *)fake_at(j, begin + 59) = 0xe8;         /* call */
 	fake_vm_walk(v, begin + 40, j->leaf_sp, j->leaf_fp);
 	frames_are(v, whole);
 	fake_vm_walk(v, begin + 50, j->leaf_sp, j->leaf_fp);
@@ -228,8 +226,6 @@ static void test_loop_without_a_poll(void **state)
 	pcs = j->nmethod + (uint64_t)(int64_t)offset;
 	fake_put32(j, pcs + 20, 1);
 	fake_put32(j, pcs + 36, 4);
-	memcpy(fake_at(j, begin + 32), "\x41\x85\x03", 3); /* test [r11], eax */
-	*(uint8_t *)fake_at(j, begin + 59) = 0xe8;         /* call */
 	fake_vm_walk(v, begin + 40, j->leaf_sp, j->leaf_fp);
 	frames_are(v, whole);
 	make_loop(j, begin);
@@ -239,15 +235,15 @@ static void test_loop_without_a_poll(void **state)
 	fake_vm_walk(v, begin + 50, j->leaf_sp, j->leaf_fp);
 	frames_are(v, whole);
 	/* A larger one around it that has both does not tell; one with the one behind does. */
-	memcpy(fake_at(j, begin + 70), "\x7c\xd0", 2); /* to 24 */
+	memcpy(fake_at(j, begin + 70), "\x7c\xd1", 2); /* to 25 */
 	fake_vm_walk(v, begin + 38, j->leaf_sp, j->leaf_fp);
 	frames_are(v, "A.hot(J)J_j pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub");
-	*(uint8_t *)fake_at(j, begin + 71) = 0xdd; /* to 37 */
+	*(uint8_t *)fake_at(j, begin + 71) = 0xdc; /* to 36 */
 	fake_vm_walk(v, begin + 40, j->leaf_sp, j->leaf_fp);
 	frames_are(v, whole);
 }
 
-/* Entries that are no safepoints are of the very instruction before them. */
+/* With -XX:+DebugNonSafepoints entries are of the very instruction before them. */
 static void test_loop_with_an_entry_for_each_instruction(void **state)
 {
 	struct fake_vm *v = *state;
@@ -255,6 +251,8 @@ static void test_loop_with_an_entry_for_each_instruction(void **state)
 	uint64_t begin = j->leaf_pc - 20;
 
 	make_loop(j, begin);
+	v->vm.non_safepoints = fake_make(j, 8);
+	*(uint8_t *)fake_at(j, v->vm.non_safepoints) = 1;
 	fake_vm_walk(v, begin + 40, j->leaf_sp, j->leaf_fp);
 	frames_are(v, "A.hot(J)J_j pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub");
 	fake_vm_walk(v, begin + 30, j->leaf_sp, j->leaf_fp);
@@ -274,18 +272,20 @@ static void test_lines_and_modifiers(void **state)
 	assert_string_equal(v->file, "Source.java");
 }
 
-/* Before push, between push and sub, and in an epilogue. */
+/* Before push, between push and sub: nothing inlined is executed yet; and in an epilogue. */
 static void test_frame_being_made(void **state)
 {
 	struct fake_vm *v = *state;
 	struct fake_jvm *j = v->jvm;
 	uint64_t begin = j->leaf_pc - 20;
+	static const char made[] =
+		"A.hot(J)J_j pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub";
 
 	/* sp points to the return address: fp is still the caller's. */
 	assert_int_equal(fake_vm_walk(v, begin, j->leaf_sp + 40, j->interp_fp), GPC_OK);
-	frames_are(v, whole);
+	frames_are(v, made);
 	assert_int_equal(fake_vm_walk(v, begin + 1, j->leaf_sp + 32, 1), GPC_OK);
-	frames_are(v, whole);
+	frames_are(v, made);
 	*(uint8_t *)fake_at(j, begin + 24) = 0x5d;
 	*(uint8_t *)fake_at(j, begin + 25) = 0xc3;
 	assert_int_equal(fake_vm_walk(v, begin + 24, j->leaf_sp + 32, 1), GPC_OK);
