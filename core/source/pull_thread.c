@@ -347,6 +347,12 @@ uint64_t gpc_reader_thread_cpu_ns(struct gpc_slot *slot)
 	return gpc_clock_ns(clock);
 }
 
+void gpc_reader_thread_set_calm(struct gpc_slot *slot, bool is_calm)
+{
+	if (slot->thread)
+		__atomic_store_n(&slot->thread->spacing.is_calm, is_calm, __ATOMIC_RELAXED);
+}
+
 static bool is_runnable(int tid)
 {
 	char path[48], text[128];

@@ -42,6 +42,8 @@ void gpc_reader_thread_stop(struct gpc_slot *slot);
 /* To be called now and then: gives a reader up that has been in pull() for more
  * than limit_ns, and starts another. True when it did. */
 bool gpc_reader_thread_check(struct gpc_slot *slot, uint64_t limit_ns);
+/* Whether distances between samples may be even from now on (crowd.h). */
+void gpc_reader_thread_set_calm(struct gpc_slot *slot, bool is_calm);
 /* CPU time of the slot's reader so far. */
 uint64_t gpc_reader_thread_cpu_ns(struct gpc_slot *slot);
 

@@ -103,11 +103,13 @@ void gpc_reader_stop_pull(struct gpc_reader *r)
 	r->is_pulling = false;
 }
 
-void gpc_reader_check_pull(struct gpc_reader *r)
+void gpc_reader_check_pull(struct gpc_reader *r, bool is_calm)
 {
-	for (size_t i = 0; r->is_pulling && i < r->slots.n; i++)
+	for (size_t i = 0; r->is_pulling && i < r->slots.n; i++) {
+		gpc_reader_thread_set_calm(r->slots.at[i], is_calm);
 		gpc_reader_thread_check(r->slots.at[i],
 					r->got == GPC_PRIORITY_REALTIME ? HANG_NS : HANG_OTHER_NS);
+	}
 }
 
 /* ---- life and streams -------------------------------------------------------- */

@@ -66,7 +66,7 @@ gpc_status gpc_reader_start_pull(struct gpc_reader *r, const struct gpc_pull_hoo
 				 struct gpc_err *err);
 void gpc_reader_stop_pull(struct gpc_reader *r);
 /* Gives up readers that hang. To be called a few times a second. */
-void gpc_reader_check_pull(struct gpc_reader *r);
+void gpc_reader_check_pull(struct gpc_reader *r, bool is_calm);
 
 /* Has a reader thread still records older than until_ns to read? */
 bool gpc_reader_is_behind(struct gpc_reader *r, uint64_t until_ns);

@@ -8,6 +8,7 @@
 
 #include "base/vec.h"
 #include "proc/opener.h"
+#include "source/crowd.h"
 #include "source/fold.h"
 #include "source/native.h"
 #include "source/place.h"
@@ -77,6 +78,7 @@ struct gpc_sampler {
 	bool has_pull, is_pulling;
 	uint32_t pull_stack_bytes;
 	enum gpc_priority priority;
+	struct gpc_crowd crowd;
 
 	pthread_t thread;
 	int stop_fd;

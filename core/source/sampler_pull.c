@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "source/sampler_impl.h"
 
 static void start_readers(struct gpc_sampler *s)
@@ -95,7 +96,7 @@ void gpc_sampler_check_pull(struct gpc_sampler *s)
 {
 	if (!s->is_pulling)
 		return;
-	gpc_reader_check_pull(s->reader);
+	gpc_reader_check_pull(s->reader, gpc_crowd_is_calm(&s->crowd, gpc_now_ns(), NULL));
 	gpc_pulls_chores(s->pulls);
 	gpc_pulls_follow_code(s->pulls, space_of, s, false);
 }

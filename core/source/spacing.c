@@ -20,6 +20,7 @@ void gpc_spacing_init(struct gpc_spacing *s, int fd, uint64_t mean_ns)
 	s->last_ns = 0;
 	s->n_silent = 0;
 	s->n_ahead = 0;
+	s->is_calm = false;
 	gpc_random_init(&s->random, gpc_now_ns() ^ (uint64_t)fd << 40);
 }
 
@@ -28,6 +29,11 @@ GPC_HOT static void set(int fd, uint64_t ns)
 {
 	/* An event that has gone is noticed by whoever polls it. */
 	(void)ioctl(fd, PERF_EVENT_IOC_PERIOD, &ns);
+}
+
+static bool is_calm(const struct gpc_spacing *s)
+{
+	return __atomic_load_n(&s->is_calm, __ATOMIC_RELAXED);
 }
 
 static void fill(struct gpc_spacing *s)
@@ -52,6 +58,12 @@ GPC_HOT void gpc_spacing_next(struct gpc_spacing *s, uint64_t sampled_ns)
 	if (!s->mean_ns)
 		return;
 	s->n_silent = 0;
+	if (is_calm(s)) {
+		if (s->last_ns)
+			set(s->fd, s->mean_ns);
+		s->last_ns = 0;
+		return;
+	}
 	s->last_ns = gpc_spacing_distance(s, gpc_now_ns() - sampled_ns);
 	set(s->fd, s->last_ns);
 }
@@ -65,7 +77,7 @@ void gpc_spacing_silent(struct gpc_spacing *s)
 {
 	if (!s->last_ns)
 		return;
-	s->last_ns = ++s->n_silent < SILENT_MAX ? gpc_spacing_distance(s, 0) : 0;
+	s->last_ns = ++s->n_silent < SILENT_MAX && !is_calm(s) ? gpc_spacing_distance(s, 0) : 0;
 	set(s->fd, s->last_ns ? s->last_ns : s->mean_ns);
 }
 

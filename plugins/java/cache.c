@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "lock.h"
+
 #define WAYS        4
 #define PLACE_SETS  4096 /* 16384 places, 3 MiB when all have two frames */
 #define METHOD_SETS 4096
@@ -38,7 +40,7 @@ static uint64_t key_of(uint64_t pc, bool is_return)
 
 bool gpc_java_places_init(struct place_cache *c)
 {
-	pthread_mutex_init(&c->lock, NULL);
+	gpc_java_lock_init(&c->lock);
 	c->at = calloc(PLACE_SETS * WAYS, sizeof(struct place *));
 	c->used = calloc(PLACE_SETS * WAYS, sizeof *c->used);
 	return c->at && c->used;
@@ -98,7 +100,7 @@ void gpc_java_places_put(struct place_cache *c, const struct place *place)
 
 bool gpc_java_methods_init(struct method_cache *c)
 {
-	pthread_mutex_init(&c->lock, NULL);
+	gpc_java_lock_init(&c->lock);
 	c->at = calloc(METHOD_SETS * WAYS, sizeof *c->at);
 	c->used = calloc(METHOD_SETS * WAYS, sizeof *c->used);
 	return c->at && c->used;

@@ -8,11 +8,24 @@
 #define FRAME_WORDS  40
 #define FRAME_MAX    (1u << 20)
 
+/* Whoever goes up from there needs it again. */
+JAVA_HOT static bool is_interp_frame(struct walk *w, uint64_t fp, uint64_t sp)
+{
+	w->interp_fp = 0;
+	if (!gpc_java_interp_frame(w, fp, sp, 0, &w->interp))
+		return false;
+	w->interp_fp = fp;
+	w->interp_sp = sp;
+	return true;
+}
+
 JAVA_HOT bool gpc_java_is_caller(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp)
 {
+	const struct brief *b = gpc_java_brief(w, pc, true);
 	const struct place *p;
-	struct interp_frame f;
 
+	if (b)
+		return b->rule != RULE_INTERPRETER || is_interp_frame(w, fp, sp);
 	if (!gpc_java_heaps_has(&w->vm->heaps, pc))
 		return false;
 	p = gpc_java_place(w, pc, true);
@@ -25,7 +38,7 @@ JAVA_HOT bool gpc_java_is_caller(struct walk *w, uint64_t pc, uint64_t sp, uint6
 		break;
 	case BLOB_INTERPRETER:
 		/* It returns to places that calls are not made at. */
-		return gpc_java_interp_frame(w, fp, sp, 0, &f);
+		return is_interp_frame(w, fp, sp);
 	case BLOB_FRAMELESS:
 		return false;
 	default:

@@ -24,20 +24,13 @@ gpc_frame gpc_java_plain_frame(struct gpc_writer *out, const char *name)
 
 JAVA_HOT bool gpc_java_known_method(struct walk *w, uint64_t addr, struct method *ret)
 {
-	struct method *m = &w->methods[(addr >> 4) % GPC_JAVA_METHODS];
-
 	if (!gpc_java_is_pointer(addr))
 		return false;
-	if (m->addr != addr) {
-		m->addr = 0;
-		if (!gpc_java_recent_method(&w->vm->recent, addr, w->now_ns, ret)) {
-			if (!gpc_java_method_read(&w->vm->mem, &w->vm->layout, addr, ret))
-				return false;
-			gpc_java_recent_method_is(&w->vm->recent, ret, w->now_ns);
-		}
-		*m = *ret;
-	}
-	*ret = *m;
+	if (gpc_java_recent_method(&w->vm->recent, addr, w->now_ns, ret))
+		return true;
+	if (!gpc_java_method_read(&w->vm->mem, &w->vm->layout, addr, ret))
+		return false;
+	gpc_java_recent_method_is(&w->vm->recent, ret, w->now_ns);
 	return true;
 }
 

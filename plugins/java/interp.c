@@ -73,15 +73,19 @@ JAVA_HOT gpc_status gpc_java_interp_up(struct walk *w)
 {
 	struct gpc_step_state *s = w->state;
 	uint64_t bcp = s->is_leaf ? gpc_java_register(w->sample, JAVA_REG_R13) : 0;
-	struct interp_frame f;
+	struct interp_frame *f = &w->interp;
 
-	if (!gpc_java_interp_frame(w, s->fp, s->sp, bcp, &f))
-		return s->is_leaf && (enter_up(w) || gpc_java_search_caller(w)) ? GPC_OK
-										: GPC_E_CORRUPT;
-	gpc_java_add(w, gpc_java_frame(w, f.method.addr, f.bci, SUFFIX_INTERPRETED));
-	s->pc = f.sender_pc;
-	s->sp = f.sender_sp;
-	s->fp = f.sender_fp;
+	if (s->is_leaf || !s->fp || w->interp_fp != s->fp || w->interp_sp != s->sp) {
+		w->interp_fp = 0;
+		if (!gpc_java_interp_frame(w, s->fp, s->sp, bcp, f))
+			return s->is_leaf && (enter_up(w) || gpc_java_search_caller(w))
+				       ? GPC_OK
+				       : GPC_E_CORRUPT;
+	}
+	gpc_java_add(w, gpc_java_frame(w, f->method.addr, f->bci, SUFFIX_INTERPRETED));
+	s->pc = f->sender_pc;
+	s->sp = f->sender_sp;
+	s->fp = f->sender_fp;
 	s->is_leaf = 0;
 	return GPC_OK;
 }

@@ -294,13 +294,13 @@ JAVA_HOT static gpc_status java_begin(void *self, void *tctx, const struct gpc_p
 {
 	struct jvm *jvm = tctx;
 	struct vm *vm = &jvm->vm;
-	uint64_t thread;
 
 	(void)self;
 	if (!jvm->is_ready)
 		return GPC_E_BUSY;
-	thread = gpc_java_thread_of(&vm->threads, &vm->mem, &vm->layout, s->ns_tid);
-	gpc_java_go_on(vm, gpc_java_thread_anchor(&vm->mem, &vm->layout, thread), state);
+	gpc_java_go_on(vm,
+		       gpc_java_thread_left(&vm->threads, &vm->mem, &vm->layout, s->ns_tid, s->sp),
+		       state);
 	return GPC_OK;
 }
 

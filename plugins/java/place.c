@@ -134,24 +134,32 @@ static void name_place(struct walk *w, struct place *p)
 
 /* ---- remembering ------------------------------------------------------------------------ */
 
-static bool is_checked(struct walk *w, const struct blob *b)
+JAVA_HOT static bool is_checked(const struct walk *w, const struct blob *b)
 {
 	for (uint32_t i = 0; i < w->n_checked; i++)
 		if (w->checked[i] == b->addr)
 			return true;
+	return false;
+}
+
+/* Is the blob still what it was? *until: the time up to which that counts. */
+JAVA_HOT static bool is_proven(struct walk *w, const struct blob *b, uint64_t *until)
+{
+	*until = UINT64_MAX;
 	if (b->kind > BLOB_NATIVE)
 		return true; /* made at the start, and never freed */
-	if (!gpc_java_recent_blob(&w->vm->recent, b, w->now_ns)) {
-		if (!gpc_java_blob_is(&w->vm->mem, &w->vm->layout, b))
-			return false;
-		gpc_java_recent_blob_is(&w->vm->recent, b, w->now_ns);
-	}
+	*until = gpc_java_recent_blob(&w->vm->recent, b, w->now_ns);
+	if (*until || is_checked(w, b))
+		return true;
+	if (!gpc_java_blob_is(&w->vm->mem, &w->vm->layout, b))
+		return false;
+	*until = gpc_java_recent_blob_is(&w->vm->recent, b, w->now_ns);
 	if (w->n_checked < GPC_JAVA_CHECKED)
 		w->checked[w->n_checked++] = b->addr;
 	return true;
 }
 
-static bool look(struct walk *w, uint64_t pc, bool is_return, struct place *p)
+static bool look(struct walk *w, uint64_t pc, bool is_return, struct place *p, uint64_t *until)
 {
 	const struct jmem *m = &w->vm->mem;
 	const struct layout *l = &w->vm->layout;
@@ -162,6 +170,9 @@ static bool look(struct walk *w, uint64_t pc, bool is_return, struct place *p)
 	if (!addr || !gpc_java_blob_read(m, l, addr, &p->blob) || pc < p->blob.code_begin ||
 	    pc - is_return >= p->blob.code_end)
 		return false;
+	*until = p->blob.kind <= BLOB_NATIVE
+			 ? gpc_java_recent_blob_is(&w->vm->recent, &p->blob, w->now_ns)
+			 : UINT64_MAX;
 	p->is_after_call = is_return && is_after_call(w, pc);
 	find_rule(w, p);
 	name_place(w, p);
@@ -171,21 +182,38 @@ static bool look(struct walk *w, uint64_t pc, bool is_return, struct place *p)
 JAVA_HOT const struct place *gpc_java_place(struct walk *w, uint64_t pc, bool is_return)
 {
 	struct place *p = &w->place;
+	uint64_t until;
 
 	/* A caller is looked at twice: whether it is one, and where its own is. */
 	if (p->pc == pc && p->is_return == is_return && pc)
 		return p;
 	if (!gpc_java_heaps_has(&w->vm->heaps, pc))
 		return NULL;
-	if (gpc_java_places_get(&w->vm->places, pc, is_return, p) && is_checked(w, &p->blob)) {
-		if (p->epoch == w->out->writer->epoch)
+	if (gpc_java_places_get(&w->vm->places, pc, is_return, p) &&
+	    is_proven(w, &p->blob, &until)) {
+		if (p->epoch == w->out->writer->epoch) {
+			gpc_java_brief_put(&w->vm->briefs, p, until);
 			return p;
+		}
 		name_place(w, p);
 	} else if (w->vm->mem.host->now_ns(w->vm->mem.host) > w->deadline_ns ||
-		   !look(w, pc, is_return, p)) {
+		   !look(w, pc, is_return, p, &until)) {
 		p->pc = 0;
 		return NULL;
 	}
 	gpc_java_places_put(&w->vm->places, p);
+	gpc_java_brief_put(&w->vm->briefs, p, until);
 	return p;
+}
+
+JAVA_HOT const struct brief *gpc_java_brief(struct walk *w, uint64_t pc, bool is_return)
+{
+	uint64_t key = gpc_java_brief_key(pc, is_return);
+
+	if (key && w->brief.key == key)
+		return &w->brief;
+	if (gpc_java_brief_get(&w->vm->briefs, key, w->out->writer->epoch, w->now_ns, &w->brief))
+		return &w->brief;
+	w->brief.key = 0;
+	return NULL;
 }

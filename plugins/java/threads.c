@@ -3,16 +3,20 @@
 
 #include <stdlib.h>
 
+#include "lock.h"
+
 #define SLOTS      (2 * GPC_JAVA_THREADS_MAX)
 #define SCAN_NS    UINT64_C(20000000) /* the list is not looked at more often */
 #define NEW_MAX    256                /* threads whose number is read in one look */
 #define LIST_CHUNK 512
 #define ANCHOR_MAX 64    /* bytes of a JavaFrameAnchor */
+#define THREAD_MAX 1024  /* of a JavaThread, from the first to the last member that is read */
+#define MISSED_MAX 5     /* a thread that is not in the list: 20 ms, 40 ms, ... 0.64 s */
 #define LIST_MAX   16384 /* entries looked at in one look */
 
 bool gpc_java_threads_init(struct java_threads *t)
 {
-	pthread_mutex_init(&t->lock, NULL);
+	gpc_java_lock_init(&t->lock);
 	t->at = calloc(SLOTS, sizeof *t->at);
 	return t->at != NULL;
 }
@@ -120,10 +124,8 @@ static void scan_chain(struct java_threads *t, const struct jmem *m, const struc
 }
 
 /* Locked. */
-static void scan(struct java_threads *t, const struct jmem *m, const struct layout *l)
+static void scan(struct java_threads *t, const struct jmem *m, const struct layout *l, uint64_t now)
 {
-	uint64_t now = m->host->now_ns(m->host);
-
 	if (t->scanned_ns && now - t->scanned_ns < SCAN_NS)
 		return;
 	t->scanned_ns = now;
@@ -135,62 +137,143 @@ static void scan(struct java_threads *t, const struct jmem *m, const struct layo
 		scan_chain(t, m, l);
 }
 
-JAVA_HOT uint64_t gpc_java_thread_of(struct java_threads *t, const struct jmem *m,
-				     const struct layout *l, int32_t ns_tid)
+/* Locked. The JVM's own threads are in no list, and looking for one is much work: the less
+ * often the more often it was in vain. */
+static uint64_t look_for(struct java_threads *t, const struct jmem *m, const struct layout *l,
+			 int32_t ns_tid)
+{
+	uint64_t now = m->host->now_ns(m->host);
+	struct java_thread_id *slot = slot_of(t, ns_tid);
+
+	if (slot->tid && !slot->thread && now < slot->scan_ns)
+		return 0;
+	scan(t, m, l, now);
+	slot = slot_of(t, ns_tid);
+	if (slot->tid && slot->thread)
+		return slot->thread;
+	if (!slot->tid && t->n >= GPC_JAVA_THREADS_MAX)
+		return 0;
+	t->n += !slot->tid;
+	slot->tid = ns_tid;
+	/* Was all of the list looked at? */
+	if (t->scanned_ns == now && !t->left && !t->next)
+		slot->missed += slot->missed < MISSED_MAX;
+	slot->scan_ns = now + (SCAN_NS << slot->missed) / 2;
+	return 0;
+}
+
+JAVA_HOT static uint64_t known(struct java_threads *t, int32_t ns_tid)
 {
 	uint64_t thread;
+
+	pthread_mutex_lock(&t->lock);
+	thread = slot_of(t, ns_tid)->thread;
+	pthread_mutex_unlock(&t->lock);
+	return thread;
+}
+
+static bool is_of(const struct jmem *m, const struct layout *l, uint64_t thread, int32_t ns_tid)
+{
 	int32_t tid;
+
+	/* The number may be another thread's by now. */
+	return thread && read_tid(m, l, thread, &tid) && tid == ns_tid;
+}
+
+uint64_t gpc_java_thread_of(struct java_threads *t, const struct jmem *m, const struct layout *l,
+			    int32_t ns_tid)
+{
+	uint64_t thread;
 
 	if (ns_tid <= 0)
 		return 0;
-	pthread_mutex_lock(&t->lock);
-	thread = slot_of(t, ns_tid)->thread;
-	pthread_mutex_unlock(&t->lock);
-	/* A number that another thread has by now. */
-	if (thread && read_tid(m, l, thread, &tid) && tid == ns_tid)
+	thread = known(t, ns_tid);
+	if (is_of(m, l, thread, ns_tid))
 		return thread;
 	pthread_mutex_lock(&t->lock);
-	scan(t, m, l);
-	thread = slot_of(t, ns_tid)->thread;
+	thread = look_for(t, m, l, ns_tid);
 	pthread_mutex_unlock(&t->lock);
-	return thread && read_tid(m, l, thread, &tid) && tid == ns_tid ? thread : 0;
+	return is_of(m, l, thread, ns_tid) ? thread : 0;
 }
 
 /* ---- anchors --------------------------------------------------------------------------- */
 
-/* Its three members lie together: one read. */
-static bool read_anchor(const struct jmem *m, const struct layout *l, uint64_t addr,
-			struct java_anchor *ret)
+static uint32_t max_of(uint32_t a, uint32_t b)
 {
-	uint32_t sp = (uint32_t)l->field[F_ANCHOR_SP], pc = (uint32_t)l->field[F_ANCHOR_PC];
-	uint32_t fp = (uint32_t)l->field[F_ANCHOR_FP];
-	uint8_t bytes[ANCHOR_MAX];
-	uint32_t n = (sp > pc ? sp : pc) > fp ? (sp > pc ? sp : pc) + 8 : fp + 8;
+	return a > b ? a : b;
+}
 
-	if (n > sizeof bytes || !gpc_java_read(m, addr, bytes, n))
+static uint32_t min_of(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Its three members lie together. */
+static uint32_t anchor_bytes(const struct layout *l)
+{
+	return 8 + max_of(max_of((uint32_t)l->field[F_ANCHOR_SP], (uint32_t)l->field[F_ANCHOR_PC]),
+			  (uint32_t)l->field[F_ANCHOR_FP]);
+}
+
+static struct java_anchor anchor_of(const struct jmem *m, const struct layout *l,
+				    const uint8_t *bytes)
+{
+	struct java_anchor a = {gpc_java_u64(bytes, (uint32_t)l->field[F_ANCHOR_SP]),
+				gpc_java_u64(bytes, (uint32_t)l->field[F_ANCHOR_PC]),
+				gpc_java_u64(bytes, (uint32_t)l->field[F_ANCHOR_FP])};
+
+	/* Without a pc it is where the call left it (cpu/x86/javaFrameAnchor_x86.hpp). */
+	if (!a.sp || (!a.pc && !gpc_java_read_u64(m, a.sp - 8, &a.pc)) || !gpc_java_anchor_is(&a))
+		return (struct java_anchor){0};
+	return a;
+}
+
+static struct java_anchor read_anchor(const struct jmem *m, const struct layout *l, uint64_t thread)
+{
+	uint64_t addr = thread + (uint32_t)l->field[F_THREAD_ANCHOR];
+	uint8_t bytes[ANCHOR_MAX];
+
+	if (anchor_bytes(l) > sizeof bytes || !gpc_java_read(m, addr, bytes, anchor_bytes(l)))
+		return (struct java_anchor){0};
+	return anchor_of(m, l, bytes);
+}
+
+/* One read for whose stack it is and for the anchor. False: it is not that of sp, or a
+ * JVM that has these members far from each other. */
+JAVA_HOT static bool read_left(const struct jmem *m, const struct layout *l, uint64_t thread,
+			       uint64_t sp, struct java_anchor *ret)
+{
+	uint32_t base = (uint32_t)l->field[F_THREAD_STACK_BASE], anchor, from, to;
+	uint32_t size = (uint32_t)l->field[F_THREAD_STACK_SIZE];
+	uint8_t bytes[THREAD_MAX];
+	uint64_t end;
+
+	if (!gpc_java_has(l, F_THREAD_STACK_BASE) || !gpc_java_has(l, F_THREAD_STACK_SIZE))
 		return false;
-	*ret = (struct java_anchor){gpc_java_u64(bytes, sp), gpc_java_u64(bytes, pc),
-				    gpc_java_u64(bytes, fp)};
+	anchor = (uint32_t)l->field[F_THREAD_ANCHOR];
+	from = min_of(anchor, min_of(base, size));
+	to = max_of(anchor + anchor_bytes(l), 8 + max_of(base, size));
+	if (to - from > sizeof bytes || !gpc_java_read(m, thread + from, bytes, to - from))
+		return false;
+	end = gpc_java_u64(bytes, base - from);
+	if (sp >= end || end - sp > gpc_java_u64(bytes, size - from))
+		return false;
+	*ret = anchor_of(m, l, bytes + (anchor - from));
 	return true;
 }
 
-struct java_anchor gpc_java_anchor_read(const struct jmem *m, const struct layout *l, uint64_t addr)
+JAVA_HOT struct java_anchor gpc_java_thread_left(struct java_threads *t, const struct jmem *m,
+						 const struct layout *l, int32_t ns_tid,
+						 uint64_t sp)
 {
-	struct java_anchor a = {0}, none = {0};
+	struct java_anchor ret = {0};
+	uint64_t thread;
 
-	if (!gpc_java_has(l, F_ANCHOR_SP) || !gpc_java_has(l, F_ANCHOR_PC) ||
-	    !gpc_java_has(l, F_ANCHOR_FP) || !read_anchor(m, l, addr, &a) || !a.sp)
-		return none;
-	/* Without a pc it is where the call left it (cpu/x86/javaFrameAnchor_x86.hpp). */
-	if (!a.pc && !gpc_java_read_u64(m, a.sp - 8, &a.pc))
-		return none;
-	return gpc_java_is_pointer(a.sp) && a.sp % 8 == 0 && gpc_java_is_pointer(a.pc) ? a : none;
-}
-
-JAVA_HOT struct java_anchor gpc_java_thread_anchor(const struct jmem *m, const struct layout *l,
-						   uint64_t thread)
-{
-	if (!thread || !gpc_java_has(l, F_THREAD_ANCHOR))
-		return (struct java_anchor){0};
-	return gpc_java_anchor_read(m, l, thread + (uint32_t)l->field[F_THREAD_ANCHOR]);
+	if (ns_tid <= 0 || !gpc_java_has_anchors(l) || !gpc_java_has(l, F_THREAD_ANCHOR))
+		return ret;
+	thread = known(t, ns_tid);
+	if (thread && read_left(m, l, thread, sp, &ret))
+		return ret;
+	thread = gpc_java_thread_of(t, m, l, ns_tid);
+	return thread ? read_anchor(m, l, thread) : ret;
 }

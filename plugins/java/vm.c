@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "vm.h"
 
+#include "lock.h"
+
 bool gpc_java_vm_init(struct vm *vm)
 {
-	pthread_mutex_init(&vm->continuations.lock, NULL);
-	gpc_java_recent_init(&vm->recent);
+	gpc_java_lock_init(&vm->continuations.lock);
 	return gpc_java_places_init(&vm->places) & gpc_java_methods_init(&vm->methods) &
 	       gpc_java_threads_init(&vm->threads);
 }
@@ -14,6 +15,5 @@ void gpc_java_vm_deinit(struct vm *vm)
 	gpc_java_places_deinit(&vm->places);
 	gpc_java_methods_deinit(&vm->methods);
 	gpc_java_threads_deinit(&vm->threads);
-	gpc_java_recent_deinit(&vm->recent);
 	pthread_mutex_destroy(&vm->continuations.lock);
 }

@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "brief.h"
 #include "cache.h"
 #include "continuation.h"
 #include "heap.h"
@@ -21,6 +22,7 @@ struct vm {
 	uint64_t non_safepoints;        /* where its flag DebugNonSafepoints is; 0: not known */
 	_Atomic uint64_t uncommon_trap; /* where compiled code calls it; 0: not found yet */
 	struct place_cache places;
+	struct java_briefs briefs;
 	struct method_cache methods;
 	struct java_recent recent;
 	struct java_threads threads;

@@ -22,13 +22,14 @@ JAVA_HOT void gpc_java_walk_init(struct walk *w, struct vm *vm, const struct gpc
 	w->is_stale = w->is_full = w->is_stub = false;
 	w->chunk_n = 0;
 	w->n_checked = 0;
-	for (int i = 0; i < GPC_JAVA_METHODS; i++)
-		w->methods[i].addr = 0;
+	w->brief.key = 0;
+	w->interp_fp = 0;
 }
 
 /* ---- one frame up --------------------------------------------------------------------- */
 
-static bool follow_shape(struct walk *w, const struct frame_shape *shape, bool *is_plausible)
+JAVA_HOT static bool follow_shape(struct walk *w, const struct frame_shape *shape,
+				  bool *is_plausible)
 {
 	struct gpc_step_state *s = w->state;
 	uint64_t pc, fp = s->fp, sp = s->sp;
@@ -49,7 +50,7 @@ static bool follow_shape(struct walk *w, const struct frame_shape *shape, bool *
 /* By its shape. Code that runs beside the frame (barriers that spill registers) moves
  * sp down: of a leaf, and of a return address that no call of Java has left, the
  * return address may be further up. */
-static gpc_status shape_up(struct walk *w, const struct frame_shape *shape, bool is_call)
+JAVA_HOT static gpc_status shape_up(struct walk *w, const struct frame_shape *shape, bool is_call)
 {
 	bool is_plausible = false;
 
@@ -75,9 +76,29 @@ static gpc_status undo_deopt(struct walk *w, const struct place *p)
 	return GPC_OK;
 }
 
+/* The anchor in a wrapper. That is a variable of C++ on the same stack, a little above
+ * (OpenJDK runtime/javaCalls.cpp, JavaCalls::call_helper). */
+JAVA_HOT static struct java_anchor left_at(struct walk *w, uint64_t addr)
+{
+	const struct layout *l = &w->vm->layout;
+	struct java_anchor a, none = {0};
+
+	if (!gpc_java_has_anchors(l) || addr <= w->state->sp || addr - w->state->sp > FRAME_MAX ||
+	    addr % 8)
+		return none;
+	if (!gpc_java_stack(w, addr + (uint32_t)l->field[F_ANCHOR_SP], &a.sp) || !a.sp ||
+	    !gpc_java_stack(w, addr + (uint32_t)l->field[F_ANCHOR_PC], &a.pc) ||
+	    !gpc_java_stack(w, addr + (uint32_t)l->field[F_ANCHOR_FP], &a.fp))
+		return none;
+	/* As in a thread's anchor. */
+	if (!a.pc && !gpc_java_stack(w, a.sp - 8, &a.pc))
+		return none;
+	return gpc_java_anchor_is(&a) ? a : none;
+}
+
 /* C++ called Java: its frame is at fp. The wrapper it passed knows where Java was
  * left before. */
-static gpc_status entry_up(struct walk *w)
+JAVA_HOT static gpc_status entry_up(struct walk *w)
 {
 	struct gpc_step_state *s = w->state;
 	const struct layout *l = &w->vm->layout;
@@ -89,8 +110,7 @@ static gpc_status entry_up(struct walk *w)
 	if (gpc_java_has(l, F_WRAPPER_ANCHOR) &&
 	    gpc_java_stack(w, fp + (uint64_t)(8 * (int64_t)l->entry_wrapper), &wrapper) &&
 	    gpc_java_is_pointer(wrapper))
-		w->next = gpc_java_anchor_read(&w->vm->mem, l,
-					       wrapper + (uint32_t)l->field[F_WRAPPER_ANCHOR]);
+		w->next = left_at(w, wrapper + (uint32_t)l->field[F_WRAPPER_ANCHOR]);
 	s->pc = pc;
 	s->sp = fp + 16;
 	s->fp = saved;
@@ -98,7 +118,7 @@ static gpc_status entry_up(struct walk *w)
 	return GPC_OK;
 }
 
-static void add_all(struct walk *w, const struct place *p)
+JAVA_HOT static void add_all(struct walk *w, const struct place *p)
 {
 	for (uint32_t i = 0; i < p->n; i++)
 		gpc_java_add(w, p->frames[i]);
@@ -110,15 +130,14 @@ static void add_all(struct walk *w, const struct place *p)
 /* A call of a method without compiled code first goes to a few instructions behind the
  * caller's own code (OpenJDK cpu/x86/compiledIC_x86.cpp, emit_to_interp_stub). That is no
  * frame: what is executed there is the call. */
-static bool leave_call_stub(struct walk *w, const struct place *p)
+JAVA_HOT static bool leave_call_stub(struct walk *w, uint64_t code_begin)
 {
 	struct gpc_step_state *s = w->state;
 	uint8_t code[CALL_BYTES];
 	uint64_t ra, to;
 	int32_t offset;
 
-	if (!s->is_leaf || p->blob.kind != BLOB_COMPILED || !gpc_java_stack(w, s->sp, &ra) ||
-	    ra < p->blob.code_begin + CALL_BYTES || ra > s->pc ||
+	if (!gpc_java_stack(w, s->sp, &ra) || ra < code_begin + CALL_BYTES || ra > s->pc ||
 	    !gpc_java_read(&w->vm->mem, ra - CALL_BYTES, code, CALL_BYTES) || code[0] != 0xe8)
 		return false;
 	memcpy(&offset, code + 1, sizeof offset);
@@ -132,15 +151,36 @@ static bool leave_call_stub(struct walk *w, const struct place *p)
 	return true;
 }
 
-static gpc_status up(struct walk *w)
+/* Of a place that is remembered in short. */
+JAVA_HOT static gpc_status brief_up(struct walk *w, const struct brief *b)
 {
-	const struct place *p = gpc_java_place(w, w->state->pc, !w->state->is_leaf);
+	struct frame_shape shape = {b->ra, b->has_fp ? b->ra - 8 : -1};
+	bool is_call = !w->state->is_leaf;
+
+	if (w->state->is_leaf && leave_call_stub(w, w->state->pc - b->at))
+		return GPC_OK;
+	w->is_stub = b->rule == RULE_ENTRY;
+	for (uint32_t i = 0; i < b->n; i++)
+		gpc_java_add(w, gpc_java_brief_frame(b, i));
+	return b->rule == RULE_SHAPE         ? shape_up(w, &shape, is_call)
+	       : b->rule == RULE_INTERPRETER ? gpc_java_interp_up(w)
+					     : entry_up(w);
+}
+
+JAVA_HOT static gpc_status up(struct walk *w)
+{
+	const struct brief *b = gpc_java_brief(w, w->state->pc, !w->state->is_leaf);
+	const struct place *p;
 	struct frame_shape shape;
 	bool is_call;
 
+	if (b)
+		return brief_up(w, b);
+	p = gpc_java_place(w, w->state->pc, !w->state->is_leaf);
 	if (!p)
 		return GPC_E_CORRUPT;
-	if (leave_call_stub(w, p))
+	if (w->state->is_leaf && p->blob.kind == BLOB_COMPILED &&
+	    leave_call_stub(w, p->blob.code_begin))
 		return GPC_OK;
 	shape = p->shape;
 	is_call = p->is_call && p->is_return;
@@ -172,6 +212,34 @@ JAVA_HOT void gpc_java_go_on(const struct vm *vm, struct java_anchor anchor,
 	state->next_sp = is_known ? anchor.sp : 0;
 	state->next_pc = anchor.pc;
 	state->next_fp = anchor.fp;
+}
+
+/* Compiled methods one above the other, as far as all is known of them: most of a stack. */
+JAVA_HOT static void climb(struct walk *w)
+{
+	struct gpc_step_state *s = w->state;
+	const struct brief *b = s->is_leaf ? NULL : gpc_java_brief(w, s->pc, true);
+
+	while (b && b->rule == RULE_SHAPE) {
+		uint64_t at = s->sp + (uint64_t)(int64_t)b->ra, fp = s->fp, pc;
+		uint32_t n = w->out->n;
+
+		if (!gpc_java_stack(w, at, &pc) || (b->has_fp && !gpc_java_stack(w, at - 8, &fp)))
+			return;
+		for (uint32_t i = 0; i < b->n; i++)
+			gpc_java_add(w, gpc_java_brief_frame(b, i));
+		if (w->is_full)
+			return;
+		b = gpc_java_brief(w, pc, true);
+		if (!b || b->rule == RULE_INTERPRETER) {
+			w->out->n = n;
+			return;
+		}
+		w->is_stub = false;
+		s->pc = pc;
+		s->sp = at + 8;
+		s->fp = fp;
+	}
 }
 
 /* ---- the whole run ------------------------------------------------------------------------ */
@@ -209,9 +277,13 @@ JAVA_HOT gpc_status gpc_java_walk(struct walk *w)
 	if (w->out->room < 2)
 		return GPC_E_BUDGET;
 	for (unsigned i = 0; i < FRAMES_MAX; i++) {
-		struct gpc_step_state before = *s;
+		struct gpc_step_state before;
 		gpc_status st;
 
+		climb(w);
+		if (w->is_full)
+			return end_cut(w);
+		before = *s;
 		if (!gpc_java_heaps_has(&w->vm->heaps, s->is_leaf ? s->pc : s->pc - 1)) {
 			gpc_java_go_on(w->vm, w->next, s);
 			return GPC_OK;

@@ -7,7 +7,13 @@
 
 #define GPC_JAVA_CHUNK   4096
 #define GPC_JAVA_CHECKED 64
-#define GPC_JAVA_METHODS 16 /* a power of two */
+
+/* An interpreter's frame. */
+struct interp_frame {
+	struct method method;
+	int32_t bci;
+	uint64_t sender_sp, sender_fp, sender_pc;
+};
 
 struct walk {
 	struct vm *vm;
@@ -25,9 +31,11 @@ struct walk {
 	/* nmethods that were found to be as they are remembered. */
 	uint32_t n_checked;
 	uint64_t checked[GPC_JAVA_CHECKED];
-	/* Methods that were read. */
-	struct method methods[GPC_JAVA_METHODS];
 	struct place place; /* scratch */
+	struct brief brief; /* scratch; key 0: none */
+	/* The interpreter's frame that was looked at last, to be a caller's; interp_fp 0: none. */
+	uint64_t interp_fp, interp_sp;
+	struct interp_frame interp;
 };
 
 void gpc_java_walk_init(struct walk *w, struct vm *vm, const struct gpc_pull_sample *s,
@@ -47,23 +55,19 @@ uint64_t gpc_java_register(const struct gpc_pull_sample *s, unsigned number);
 /* place.c: what is known of a place. Of a leaf: the code executed there. NULL:
  * there is no code, or memory is not as it should be. Valid until the next call. */
 const struct place *gpc_java_place(struct walk *w, uint64_t pc, bool is_return);
+/* The same where it is remembered in short; else NULL. Valid until the next call. */
+const struct brief *gpc_java_brief(struct walk *w, uint64_t pc, bool is_return);
 
 /* frames.c */
 void gpc_java_add(struct walk *w, gpc_frame frame);
 /* The frame of a method; line 0: none. 0: its names cannot be read. */
 gpc_frame gpc_java_frame(struct walk *w, uint64_t method, int32_t bci, uint32_t suffix);
 gpc_frame gpc_java_plain_frame(struct gpc_writer *out, const char *name);
-/* As gpc_java_method_read, once in a walk. */
+/* As gpc_java_method_read, not again if that was a moment ago. */
 bool gpc_java_known_method(struct walk *w, uint64_t addr, struct method *ret);
 
-/* interp.c: an interpreter's frame. */
-struct interp_frame {
-	struct method method;
-	int32_t bci;
-	uint64_t sender_sp, sender_fp, sender_pc;
-};
-/* Is there one at fp, with sp below it? bcp: where the interpreter is, of a leaf;
- * else 0. */
+/* interp.c: is there an interpreter's frame at fp, with sp below it? bcp: where the
+ * interpreter is, of a leaf; else 0. */
 bool gpc_java_interp_frame(struct walk *w, uint64_t fp, uint64_t sp, uint64_t bcp,
 			   struct interp_frame *ret);
 /* Adds the frame at state and moves up. */

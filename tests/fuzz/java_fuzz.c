@@ -58,9 +58,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 				     number(data + 4, 2)
 					     ? j->interp_fp + (int16_t)number(data + 4, 2)
 					     : j->leaf_fp);
-		gpc_java_thread_anchor(&v->vm.mem, &v->vm.layout,
-				       gpc_java_thread_of(&v->vm.threads, &v->vm.mem, &v->vm.layout,
-							  FAKE_TID));
+		for (int i = 0; i < 2; i++)
+			gpc_java_thread_left(&v->vm.threads, &v->vm.mem, &v->vm.layout, FAKE_TID,
+					     j->leaf_sp);
 	}
 	fake_vm_free(v);
 	return 0;

@@ -389,7 +389,7 @@ struct fake_jvm *fake_jvm_new(void)
 		return NULL;
 	}
 	j->next = FAKE_BASE + 0x100;
-	j->now = 1000;
+	j->now = UINT64_C(1000000000);
 	j->host = (struct gpc_host){.struct_size = sizeof j->host,
 				    .impl = j,
 				    .read_mem = read_mem,

@@ -259,9 +259,10 @@ static int tear_down(void **state)
 static gpc_status walk_thread(struct fake_vm *v, const struct gpc_mem_image_thread *th)
 {
 	struct gpc_step_state state = {.pc = th->pc, .sp = th->sp};
-	uint64_t thread = gpc_java_thread_of(&v->vm.threads, &v->vm.mem, &v->vm.layout, th->ns_tid);
+	struct java_anchor left =
+		gpc_java_thread_left(&v->vm.threads, &v->vm.mem, &v->vm.layout, th->ns_tid, th->sp);
 
-	gpc_java_go_on(&v->vm, gpc_java_thread_anchor(&v->vm.mem, &v->vm.layout, thread), &state);
+	gpc_java_go_on(&v->vm, left, &state);
 	if (!state.next_sp)
 		return GPC_E_GONE;
 	v->is_return = true;

@@ -23,6 +23,7 @@ struct world {
 	struct jmem mem;
 	uint64_t now, entry; /* entry: what stands at each place of the list */
 	uint64_t reads, failed;
+	uint32_t count; /* the list's length */
 };
 
 static uint64_t read_now(const struct gpc_host *h)
@@ -34,7 +35,7 @@ static int64_t read_mem(const struct gpc_host *h, const struct gpc_target *t, ui
 			void *buf, uint64_t len)
 {
 	struct world *w = h->impl;
-	uint64_t word = addr == VARIABLE ? LIST : addr == LIST ? COUNT : ENTRIES;
+	uint64_t word = addr == VARIABLE ? LIST : addr == LIST ? w->count : ENTRIES;
 
 	(void)t;
 	w->reads++;
@@ -61,6 +62,7 @@ static void begin(struct world *w, uint64_t entry)
 	w->layout.field[F_OSTHREAD_ID] = 8;
 	w->now = 1000000000;
 	w->entry = entry;
+	w->count = COUNT;
 	assert_true(gpc_java_threads_init(&w->threads));
 }
 
@@ -92,11 +94,35 @@ static void no_pointers_are_bounded_too(void **state)
 	gpc_java_threads_deinit(&w.threads);
 }
 
+/* A thread that is in no list (the collector's) is looked for less and less often. */
+static void others_are_looked_for_less_often(void **state)
+{
+	uint64_t looks = 0, before;
+	struct world w;
+
+	(void)state;
+	begin(&w, 1);
+	w.count = 16;
+	for (int i = 0; i < 400; i++) { /* every 10 ms, for 4 s */
+		before = w.reads;
+		assert_int_equal(gpc_java_thread_of(&w.threads, &w.mem, &w.layout, 42), 0);
+		looks += w.reads > before;
+		w.now += 10000000;
+	}
+	assert_in_range(looks, 8, 16);
+	/* Another one is looked for at once. */
+	before = w.reads;
+	gpc_java_thread_of(&w.threads, &w.mem, &w.layout, 43);
+	assert_true(w.reads > before);
+	gpc_java_threads_deinit(&w.threads);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bad_pointers_are_counted),
 		cmocka_unit_test(no_pointers_are_bounded_too),
+		cmocka_unit_test(others_are_looked_for_less_often),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

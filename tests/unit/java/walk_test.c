@@ -362,6 +362,12 @@ static void test_too_deep(void **state)
 	assert_int_equal(v->state.pc, 0);
 }
 
+static struct java_anchor left(struct fake_vm *v)
+{
+	return gpc_java_thread_left(&v->vm.threads, &v->vm.mem, &v->vm.layout, FAKE_TID,
+				    v->jvm->leaf_sp - 100);
+}
+
 /* Native code below: where Java goes on is known to the thread. */
 static void test_anchor(void **state)
 {
@@ -375,12 +381,12 @@ static void test_anchor(void **state)
 					    FAKE_TID + 1),
 			 0);
 	assert_int_equal(gpc_java_thread_of(&v->vm.threads, &v->vm.mem, &v->vm.layout, 0), 0);
-	a = gpc_java_thread_anchor(&v->vm.mem, &v->vm.layout, thread);
+	a = left(v);
 	assert_int_equal(a.sp, 0);
 	/* Without a pc it lies below sp. */
 	fake_put64(j, thread + 16, j->leaf_sp);
 	fake_put64(j, j->leaf_sp - 8, j->leaf_pc + 12);
-	a = gpc_java_thread_anchor(&v->vm.mem, &v->vm.layout, thread);
+	a = left(v);
 	assert_int_equal(a.pc, j->leaf_pc + 12);
 	v->state = (struct gpc_step_state){.pc = FAKE_NATIVE, .sp = j->leaf_sp - 100};
 	gpc_java_go_on(&v->vm, a, &v->state);
@@ -396,12 +402,40 @@ static void test_anchor(void **state)
 			 0);
 }
 
+/* Whose stack it is and where Java was left is one read. */
+static void test_anchor_in_one_read(void **state)
+{
+	struct fake_vm *v = *state;
+	struct fake_jvm *j = v->jvm;
+
+	v->vm.layout.field[F_THREAD_STACK_BASE] = 40;
+	v->vm.layout.field[F_THREAD_STACK_SIZE] = 48;
+	fake_put64(j, j->thread + 40, j->leaf_sp + 0x1000);
+	fake_put64(j, j->thread + 48, 0x2000);
+	fake_put64(j, j->thread + 16, j->leaf_sp);
+	fake_put64(j, j->thread + 24, j->leaf_pc);
+	assert_int_equal(left(v).sp, j->leaf_sp);
+	j->reads = 0;
+	assert_int_equal(left(v).sp, j->leaf_sp);
+	assert_int_equal(j->reads, 1);
+	/* Its number is another's now, but the stack is its own: that counts. */
+	fake_put64(j, j->thread + 8, 0x10);
+	assert_int_equal(left(v).sp, j->leaf_sp);
+	/* The stack is another's. */
+	fake_put64(j, j->thread + 40, j->leaf_sp - 100);
+	assert_int_equal(left(v).sp, 0);
+	fake_put64(j, j->thread + 40, j->leaf_sp + 0x2000 - 99);
+	assert_int_equal(left(v).sp, 0);
+	fake_put64(j, j->thread + 40, j->leaf_sp + 0x2000 - 100);
+	assert_int_equal(left(v).sp, j->leaf_sp);
+}
+
 /* The wrapper that call stub was given knows where Java was left before. */
 static void test_anchor_of_an_entry(void **state)
 {
 	struct fake_vm *v = *state;
 	struct fake_jvm *j = v->jvm;
-	uint64_t wrapper = j->next;
+	uint64_t wrapper = j->entry_fp + 0x100;
 
 	fake_put64(j, j->entry_fp - 48, wrapper);
 	fake_put64(j, wrapper + 8, j->entry_fp + 0x200);
@@ -483,6 +517,7 @@ int main(void)
 		vm_test(test_stack_that_has_changed),
 		vm_test(test_too_deep),
 		vm_test(test_anchor),
+		vm_test(test_anchor_in_one_read),
 		vm_test(test_anchor_of_an_entry),
 		vm_test(test_several_readers),
 	};

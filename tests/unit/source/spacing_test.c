@@ -71,6 +71,27 @@ static void silent(void **state)
 	assert_true(gpc_spacing_wait_ms(&s) > 0);
 }
 
+/* Set once; then nobody is woken to set another. */
+static void even_when_calm(void **state)
+{
+	struct gpc_spacing s;
+	(void)state;
+
+	gpc_spacing_init(&s, -1, 100 * MEAN_NS);
+	gpc_spacing_next(&s, gpc_now_ns());
+	assert_true(s.last_ns > 0);
+	s.is_calm = true;
+	gpc_spacing_next(&s, gpc_now_ns());
+	assert_int_equal(s.last_ns, 0);
+	assert_int_equal(gpc_spacing_wait_ms(&s), -1);
+	s.is_calm = false;
+	gpc_spacing_next(&s, gpc_now_ns());
+	assert_true(gpc_spacing_wait_ms(&s) > 0);
+	s.is_calm = true; /* while it waits for the one that it has set */
+	gpc_spacing_silent(&s);
+	assert_int_equal(gpc_spacing_wait_ms(&s), -1);
+}
+
 static void on_record(void *ctx, const struct gpc_perf_record *r, uint32_t stream,
 		      const struct gpc_pulled *pulled)
 {
@@ -187,6 +208,7 @@ int main(void)
 		cmocka_unit_test(drawn),
 		cmocka_unit_test(silent),
 		cmocka_unit_test(kept),
+		cmocka_unit_test(even_when_calm),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
