@@ -11,7 +11,7 @@
 #define LEVEL_C2    4
 #define LOOKS_MAX   16
 
-/* Are there entries for single instructions? */
+/* Does the JVM make entries for single instructions? */
 static bool has_non_safepoints(const struct vm *vm)
 {
 	uint8_t is = 0;
@@ -67,6 +67,27 @@ static bool read_text(struct text *t)
 	t->code = malloc(n);
 	return t->code && gpc_java_read(&t->vm->mem, t->blob->code_begin, t->code, n) &&
 	       read_entries(t);
+}
+
+/* Are there entries for single instructions? C2 makes them where an agent wants to hear of
+ * compiled code, too (OpenJDK code/debugInfoRec.cpp, compute_recording_non_safepoints):
+ * then many are of no call and no poll. */
+static bool is_detailed(const struct text *t)
+{
+	uint32_t calls = 0, others = 0;
+
+	for (uint32_t i = 0; i < t->n_entries; i++) {
+		int32_t at = t->entries[i].offset;
+
+		if (at < 8 || (uint32_t)at >= t->n || !t->entries[i].scope)
+			continue;
+		if (gpc_java_code_is_call(t->code + at - 8, 8) ||
+		    gpc_java_code_is_poll(t->code + at, t->n - (uint32_t)at))
+			calls++;
+		else
+			others++;
+	}
+	return t->blob->comp_level == LEVEL_C2 && 3 * others > calls;
 }
 
 /* Where traps are called: JDK 8 and later have one piece of code for all. */
@@ -175,7 +196,7 @@ static uint32_t by_flow(struct vm *vm, const struct blob *b, uint32_t offset, bo
 	struct flow_answer a;
 	uint32_t insn, n = 0;
 
-	if (read_text(&t)) {
+	if (read_text(&t) && !is_detailed(&t)) {
 		struct flow_tables tables = {.entries = t.entries,
 					     .n = t.n_entries,
 					     .trap = (int64_t)(find_trap(vm, &t) - b->code_begin),

@@ -198,6 +198,7 @@ static void make_loop(struct fake_jvm *j, uint64_t begin)
 {
 	memcpy(fake_at(j, begin + 32), "\x41\x85\x03\x90", 4); /* test [r11], eax; nop */
 	memcpy(fake_at(j, begin + 44), "\x7c\xeb", 2);
+	*(uint8_t *)fake_at(j, begin + 59) = 0xe8; /* call */
 }
 
 /* The entry behind it is hot's, but the code jumps back to before the one of spin. */
@@ -243,7 +244,7 @@ static void test_loop_without_a_poll(void **state)
 	frames_are(v, whole);
 }
 
-/* With -XX:+DebugNonSafepoints entries are of the very instruction before them. */
+/* Entries that are no safepoints are of the very instruction before them. */
 static void test_loop_with_an_entry_for_each_instruction(void **state)
 {
 	struct fake_vm *v = *state;
@@ -251,12 +252,17 @@ static void test_loop_with_an_entry_for_each_instruction(void **state)
 	uint64_t begin = j->leaf_pc - 20;
 
 	make_loop(j, begin);
-	v->vm.non_safepoints = fake_make(j, 8);
-	*(uint8_t *)fake_at(j, v->vm.non_safepoints) = 1;
+	*(uint8_t *)fake_at(j, begin + 59) = 0; /* no call: an entry of another kind */
 	fake_vm_walk(v, begin + 40, j->leaf_sp, j->leaf_fp);
 	frames_are(v, "A.hot(J)J_j pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub");
 	fake_vm_walk(v, begin + 30, j->leaf_sp, j->leaf_fp);
 	frames_are(v, whole);
+	/* Or the JVM's flag tells it. */
+	*(uint8_t *)fake_at(j, begin + 59) = 0xe8;
+	v->vm.non_safepoints = fake_make(j, 8);
+	*(uint8_t *)fake_at(j, v->vm.non_safepoints) = 1;
+	fake_vm_walk(v, begin + 42, j->leaf_sp, j->leaf_fp);
+	frames_are(v, "A.hot(J)J_j pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub");
 }
 
 static void test_lines_and_modifiers(void **state)
