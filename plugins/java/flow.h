@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GPC_JAVA_FLOW_BYTES 65536 /* of a method's code; larger ones are not followed */
+#define GPC_JAVA_FLOW_BYTES 32768 /* of a method's code; larger ones are not followed */
 #define GPC_JAVA_FLOW_NONE  UINT32_MAX
 
 enum flow_kind {

@@ -8,6 +8,7 @@
 #include "brief.h"
 #include "cache.h"
 #include "continuation.h"
+#include "flows.h"
 #include "heap.h"
 #include "options.h"
 #include "recent.h"
@@ -29,6 +30,7 @@ struct vm {
 	struct java_flags flags;
 	struct java_heap heap;
 	struct java_continuations continuations;
+	struct java_flows flows;
 };
 
 /* The parts that need memory. False: there is none; deinit is fine then too. */

@@ -215,6 +215,47 @@ static void test_loop_with_its_poll_behind(void **state)
 	frames_are(v, "A.hot(J)J_j pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub");
 }
 
+/* What was followed of methods: the JVM does not change their branches, tests do. */
+static void forget(struct fake_vm *v)
+{
+	gpc_java_flows_deinit(&v->vm.flows);
+	memset(&v->vm.flows, 0, sizeof v->vm.flows);
+	gpc_java_flows_init(&v->vm.flows);
+}
+
+/* A method is followed once; a place in another one takes nothing away from it, eight do. */
+static void test_methods_are_followed_once(void **state)
+{
+	struct fake_vm *v = *state;
+	struct fake_jvm *j = v->jvm;
+	uint64_t begin = j->leaf_pc - 20;
+	struct java_flows *f = &v->vm.flows;
+	struct blob b = {.code_begin = begin, .compile_id = 7};
+
+	make_loop(j, begin);
+	fake_vm_walk(v, begin + 40, j->leaf_sp, j->leaf_fp);
+	frames_are(v, whole);
+	assert_non_null(f->at[0]);
+	assert_int_equal(f->at[0]->code_begin, begin);
+	*(uint8_t *)fake_at(j, begin + 45) = 0xf6; /* not looked at again */
+	fake_vm_walk(v, begin + 42, j->leaf_sp, j->leaf_fp);
+	frames_are(v, whole);
+	assert_null(f->at[1]);
+	/* Another compilation at the same place is another method. */
+	b.compile_id = f->at[0]->compile_id + 1;
+	assert_null(gpc_java_flows_find(f, &b));
+	for (int i = 0; i < GPC_JAVA_FLOWS; i++, b.compile_id++) {
+		struct java_followed *old =
+			gpc_java_flows_put(f, &b, calloc(1, sizeof(struct java_followed)));
+
+		assert_int_equal(old != NULL, i == GPC_JAVA_FLOWS - 1);
+		gpc_java_followed_free(old);
+		assert_non_null(gpc_java_flows_find(f, &b));
+	}
+	fake_vm_walk(v, begin + 43, j->leaf_sp, j->leaf_fp);
+	frames_are(v, "A.hot(J)J_j pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub");
+}
+
 /* A loop without a poll, between an entry of hot's and one of spin's: it may be either's. */
 static void test_loop_without_a_poll(void **state)
 {
@@ -231,15 +272,18 @@ static void test_loop_without_a_poll(void **state)
 	frames_are(v, whole);
 	make_loop(j, begin);
 	*(uint8_t *)fake_at(j, begin + 45) = 0xf6; /* to 36, behind the poll */
+	forget(v);
 	fake_vm_walk(v, begin + 42, j->leaf_sp, j->leaf_fp);
 	frames_are(v, "A.hot(J)J_j pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub");
 	fake_vm_walk(v, begin + 50, j->leaf_sp, j->leaf_fp);
 	frames_are(v, whole);
 	/* A larger one around it that has both does not tell; one with the one behind does. */
 	memcpy(fake_at(j, begin + 70), "\x7c\xd1", 2); /* to 25 */
+	forget(v);
 	fake_vm_walk(v, begin + 38, j->leaf_sp, j->leaf_fp);
 	frames_are(v, "A.hot(J)J_j pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub");
 	*(uint8_t *)fake_at(j, begin + 71) = 0xdc; /* to 36 */
+	forget(v);
 	fake_vm_walk(v, begin + 40, j->leaf_sp, j->leaf_fp);
 	frames_are(v, whole);
 }
@@ -257,6 +301,13 @@ static void test_loop_with_an_entry_for_each_instruction(void **state)
 	frames_are(v, "A.hot(J)J_j pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub");
 	fake_vm_walk(v, begin + 30, j->leaf_sp, j->leaf_fp);
 	frames_are(v, whole);
+	/* The instruction that an entry stands at is its own, if that is not what a call
+	 * returns to. */
+	*(uint8_t *)fake_at(j, begin + 27) = 0;
+	fake_vm_walk(v, begin + 32, j->leaf_sp, j->leaf_fp);
+	frames_are(v, whole);
+	fake_vm_walk(v, begin + 33, j->leaf_sp, j->leaf_fp);
+	frames_are(v, "A.hot(J)J_j pkg/C$$Lambda.main([Ljava/lang/String|)V_0 call_stub");
 	/* Or the JVM's flag tells it. */
 	*(uint8_t *)fake_at(j, begin + 59) = 0xe8;
 	v->vm.non_safepoints = fake_make(j, 8);
@@ -509,6 +560,7 @@ int main(void)
 		vm_test(test_names_of_an_aot_cache),
 		vm_test(test_loop_with_its_poll_behind),
 		vm_test(test_loop_without_a_poll),
+		vm_test(test_methods_are_followed_once),
 		vm_test(test_loop_with_an_entry_for_each_instruction),
 		vm_test(test_lines_and_modifiers),
 		vm_test(test_frame_being_made),
