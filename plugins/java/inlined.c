@@ -210,8 +210,7 @@ static struct java_followed *follow(struct vm *vm, const struct blob *b)
 
 static bool ask(struct java_followed *m, uint32_t offset, bool is_return, struct flow_answer *ret)
 {
-	uint32_t insn =
-		m->is_known ? insn_of(&m->flow, offset, is_return) : GPC_JAVA_FLOW_NONE;
+	uint32_t insn = m->is_known ? insn_of(&m->flow, offset, is_return) : GPC_JAVA_FLOW_NONE;
 
 	if (insn == GPC_JAVA_FLOW_NONE)
 		return false;
