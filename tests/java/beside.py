@@ -7,7 +7,7 @@ beside.py LIBRARY [--root CHROOT] [--jdk HOME]... [OPTION...]
 
 LIBRARY is libasyncProfiler.so, OPTION one of the JVM's. Prints for each JDK how far the
 top methods are apart, by time in the method itself and with what it calls: shares of the
-stacks that reach Thread.run."""
+stacks with methods."""
 import argparse
 import collections
 import pathlib
@@ -39,25 +39,36 @@ def method(frame, pattern):
 
 
 class Shares:
-    """Of the stacks with methods that reach the thread's begin: samples with each, and with
-    each innermost. Of those that end early it is not known what called their methods."""
+    """Of the stacks with methods: samples with each, and with each innermost. One that ends
+    before the thread's begin is completed as those that do not come to its outermost method:
+    with each way's share of them."""
 
     def __init__(self, stacks, pattern):
-        self.n, self.all, self.no_java, self.short = 0, 0, collections.Counter(), 0
+        self.n, self.whole, self.completed, self.no_java = 0, 0, 0, collections.Counter()
         self.self_, self.total = collections.Counter(), collections.Counter()
+        short, ways = [], collections.defaultdict(collections.Counter)
         for frames, count in stacks:
-            names = [n for n in (method(f, pattern) for f in frames) if n]
-            self.all += count
+            names = tuple(n for n in (method(f, pattern) for f in frames) if n)
             if not names:
                 self.no_java[frames[0]] += count
-                continue
-            if ROOT not in names:
-                self.short += count
-                continue
-            self.n += count
-            self.self_[names[-1]] += count
-            for name in set(names):
-                self.total[name] += count
+            elif ROOT in names:
+                self.whole += count
+                self.count(names, count)
+                for name in set(names):
+                    ways[name][names[:names.index(name)]] += count
+            else:
+                short.append((names, count))
+        for names, count in short:
+            begins = ways[names[0]] or {(): 1}
+            self.completed += count if ways[names[0]] else 0
+            for begin, n in begins.items():
+                self.count(begin + names, count * n / sum(begins.values()))
+
+    def count(self, names, count):
+        self.n += count
+        self.self_[names[-1]] += count
+        for name in set(names):
+            self.total[name] += count
 
 
 def theirs(path):
@@ -107,8 +118,8 @@ def show(args, jdk, ours, their):
         print(f"  {kind}", file=sys.stderr)
         for far, name, x, y in rows[:args.far]:
             print(f"    {far:7.2%} {x:7.2%} {y:7.2%} {name}", file=sys.stderr)
-    print(f"| {jdk} | {' '.join(args.options)} | {ours.n} of {ours.n + ours.short} | "
-          f"{their.n} of {their.n + their.short} | "
+    print(f"| {jdk} | {' '.join(args.options)} | {ours.whole} of {ours.n:.0f} | "
+          f"{their.whole} of {their.n:.0f}, {their.completed} completed | "
           f"{' | '.join(text)} | {'' if is_fine else 'MISSED'} |", flush=True)
     print("   no method:", ours.no_java.most_common(4), their.no_java.most_common(4), file=sys.stderr)
     return is_fine
