@@ -36,9 +36,10 @@ def readable(pid):
 def beside(bench, pid, hz, seconds):
     """Microseconds for each sample of the machine: of readers, of the whole agent, of the
     bare loop; and the frames of a stack."""
+    program = bench.compile("barepull", "-pthread")  # not in a window
     agent = bench.agent(*options(hz, seconds + 2))
     agent.wait_profiles(1, 60 + seconds)
-    loop = subprocess.Popen([bench.compile("barepull", "-pthread"), str(pid), str(hz), str(seconds),
+    loop = subprocess.Popen([program, str(pid), str(hz), str(seconds),
                              str(STACK), "0", hex(readable(pid))], stdout=subprocess.PIPE, text=True)
     before = runtimes.reader_cpu_ns(agent.pid), cpu_ns(agent.pid), time.monotonic()
     out, _ = loop.communicate(timeout=60 + seconds)

@@ -61,10 +61,10 @@ def costs(bench, pid, hz, seconds, *more):
     """Microseconds of the whole agent for each sample of the machine, over a whole window, end
     and file included; of a bare loop in the same time; how many samples, how many of them with
     the program's Python frames; and the agent's by thread."""
+    if not (bench.folder / "barepull").exists():
+        bench.compile("barepull", "-pthread")  # not in a window: the compiler is large
     agent = bench.agent(*options(hz, seconds, *more))
     agent.wait_profiles(1, 60 + seconds)
-    if not (bench.folder / "barepull").exists():
-        bench.compile("barepull", "-pthread")
     batched = "batched" in more
     loop = subprocess.Popen([bench.folder / "barepull", str(pid), str(hz), str(seconds - 1), "512",
                              str(int(batched)), "0x" + heap(pid)], stdout=subprocess.PIPE,
