@@ -65,7 +65,8 @@ gpc_status gpc_reader_start_pull(struct gpc_reader *r, const struct gpc_pull_hoo
 				 enum gpc_priority wanted, enum gpc_priority *got,
 				 struct gpc_err *err);
 void gpc_reader_stop_pull(struct gpc_reader *r);
-/* Gives up readers that hang. To be called a few times a second. */
+/* Gives up readers that hang. To be called a few times a second. is_calm: distances between
+ * samples may be even (crowd.h). */
 void gpc_reader_check_pull(struct gpc_reader *r, bool is_calm);
 
 /* Has a reader thread still records older than until_ns to read? */

@@ -5,7 +5,7 @@
  * wherever more threads want to run than there are CPUs. At even distances slices and samples
  * would fall in step, and each thread would be seen at the same point of what it does in a
  * slice. Arrivals at random (exponential) distances see averages over time whatever they
- * cause (Wolff, "Poisson arrivals see time averages", 1982). To set one takes a ninth of a
+ * cause (Wolff, "Poisson arrivals see time averages", 1982). To set one takes an eighth of a
  * reader's time: it is done while threads wait for CPUs (crowd.h). */
 #ifndef GPC_SOURCE_SPACING_H
 #define GPC_SOURCE_SPACING_H

@@ -242,9 +242,7 @@ static uint32_t by_flow(struct vm *vm, const struct blob *b, uint32_t offset, bo
 	return is_told ? scopes_of(&t, &a, ret) : 0;
 }
 
-/* C2 notes single instructions by where the last one of some begins (OpenJDK opto/output.cpp,
- * NonSafepointEmitter), calls by where they return to. */
-static bool is_behind_call(const struct vm *vm, uint64_t pc)
+bool gpc_java_is_after_call(const struct vm *vm, uint64_t pc)
 {
 	uint8_t code[8];
 
@@ -259,9 +257,10 @@ static uint32_t by_places(const struct vm *vm, const struct blob *b, uint64_t pc
 {
 	struct pc_entry around[2];
 
-	/* An entry at the place itself is its own, but that of a call stands behind it. */
+	/* C2 notes single instructions by where the last one of some begins (OpenJDK
+	 * opto/output.cpp, NonSafepointEmitter), calls by where they return to. */
 	if (gpc_java_pc_return(&vm->mem, &vm->layout, b, pc, &around[1]) && around[1].scope &&
-	    !is_behind_call(vm, pc))
+	    !gpc_java_is_after_call(vm, pc))
 		return gpc_java_scopes(&vm->mem, &vm->layout, b, around[1].scope, ret);
 	if (!gpc_java_pc_around(&vm->mem, &vm->layout, b, pc, around))
 		return 0;

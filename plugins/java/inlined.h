@@ -11,4 +11,7 @@
 uint32_t gpc_java_inlined(struct vm *vm, const struct blob *b, uint64_t pc, bool is_return,
 			  struct scope ret[GPC_JAVA_SCOPES_MAX]);
 
+/* Does a call end at pc? */
+bool gpc_java_is_after_call(const struct vm *vm, uint64_t pc);
+
 #endif

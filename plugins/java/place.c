@@ -35,14 +35,6 @@ static bool is_barrier(const struct place *p)
 	return p->is_return && !p->is_after_call && strstr(p->blob.name, "ontinuation");
 }
 
-static bool is_after_call(struct walk *w, uint64_t pc)
-{
-	uint8_t code[8];
-
-	return gpc_java_read(&w->vm->mem, pc - sizeof code, code, sizeof code) &&
-	       gpc_java_code_is_call(code, sizeof code);
-}
-
 static void find_rule(struct walk *w, struct place *p)
 {
 	const struct blob *b = &p->blob;
@@ -173,7 +165,7 @@ static bool look(struct walk *w, uint64_t pc, bool is_return, struct place *p, u
 	*until = p->blob.kind <= BLOB_NATIVE
 			 ? gpc_java_recent_blob_is(&w->vm->recent, &p->blob, w->now_ns)
 			 : UINT64_MAX;
-	p->is_after_call = is_return && is_after_call(w, pc);
+	p->is_after_call = is_return && gpc_java_is_after_call(w->vm, pc);
 	find_rule(w, p);
 	name_place(w, p);
 	return true;

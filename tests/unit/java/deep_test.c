@@ -9,33 +9,7 @@
 
 #include <cmocka.h>
 
-#include "fake_vm.h"
-
-static int set_up(void **state)
-{
-	struct fake_vm *v = fake_vm_new(fake_jvm_new());
-
-	assert_non_null(v);
-	assert_int_equal(fake_vm_attach(v), GPC_OK);
-	*state = v;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	fake_vm_free(*state);
-	return 0;
-}
-
-static void frames_are(const struct fake_vm *v, const char *wanted)
-{
-	char text[1024] = "";
-
-	for (uint32_t i = 0; i < v->n; i++)
-		snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i ? " " : "",
-			 v->frames[i]);
-	assert_string_equal(text, wanted);
-}
+#include "vm_stage.h"
 
 #define DEEP 6
 
@@ -120,8 +94,6 @@ static void test_callers_are_looked_at_again(void **state)
 	walk_deep(v);
 	deep_frames_are(v, "B.spin(J)J_i A.hot(J)J_j ");
 }
-
-#define vm_test(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
 
 int main(void)
 {

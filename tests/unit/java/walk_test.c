@@ -10,35 +10,9 @@
 #include <cmocka.h>
 #include <pthread.h>
 
-#include "fake_vm.h"
+#include "vm_stage.h"
 
 #define SP_OF(j) ((j)->leaf_sp)
-
-static int set_up(void **state)
-{
-	struct fake_vm *v = fake_vm_new(fake_jvm_new());
-
-	assert_non_null(v);
-	assert_int_equal(fake_vm_attach(v), GPC_OK);
-	*state = v;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	fake_vm_free(*state);
-	return 0;
-}
-
-static void frames_are(const struct fake_vm *v, const char *wanted)
-{
-	char text[1024] = "";
-
-	for (uint32_t i = 0; i < v->n; i++)
-		snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i ? " " : "",
-			 v->frames[i]);
-	assert_string_equal(text, wanted);
-}
 
 static const char whole[] = "B.spin(J)J_i A.hot(J)J_j pkg/C$$Lambda.main([Ljava/lang/String|)V_0 "
 			    "call_stub";
@@ -544,8 +518,6 @@ static void test_several_readers(void **state)
 		fake_vm_free(readers[i].own);
 	}
 }
-
-#define vm_test(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
 
 int main(void)
 {
