@@ -4,6 +4,13 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if __has_include(<sys/rseq.h>) && !defined(__clang__)
+#define HAS_RSEQ /* clang has no __builtin_thread_pointer on x86-64 */
+#include <sys/rseq.h>
+#endif
 
 #define STACK_BYTES (512 * 1024)
 
@@ -53,6 +60,22 @@ bool gpc_thread_realtime(void)
 
 	return sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &fifo) == 0;
 }
+
+#ifdef HAS_RSEQ
+void gpc_thread_leave_rseq(void)
+{
+	struct rseq *area = (void *)((char *)__builtin_thread_pointer() + __rseq_offset);
+
+	/* glibc 2.35 to 2.39 registers the struct's own size, later ones what the kernel
+	 * has; of a size that it does not know the kernel does nothing. */
+	if (__rseq_size)
+		(void)syscall(SYS_rseq, area, sizeof *area, RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
+}
+#else
+void gpc_thread_leave_rseq(void)
+{
+}
+#endif
 
 bool gpc_thread_pin(uint32_t cpu)
 {

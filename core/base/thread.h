@@ -25,6 +25,11 @@ bool gpc_thread_realtime(void);
 /* The calling thread runs on this CPU from now on. False: it may not. */
 bool gpc_thread_pin(uint32_t cpu);
 
+/* The calling thread, until its end: glibc asks the kernel to keep a record of each thread's
+ * CPU in its memory (rseq(2)), which costs one that is woken often a cold cache line each
+ * time. Whoever asks for the CPU after that calls the kernel. */
+void gpc_thread_leave_rseq(void);
+
 /* For what real-time readers lock too: its holder runs at their priority while they
  * wait, or any busy program could keep them waiting. */
 void gpc_mutex_init_inherit(pthread_mutex_t *m);

@@ -499,20 +499,20 @@ static bool recall(struct call *c, uint64_t now)
 	return true;
 }
 
-static bool answer(struct call *c, uint32_t cpu, const struct gpc_perf_format *format)
+static bool answer(struct call *c, uint32_t cpu, const struct gpc_perf_format *format,
+		   const struct gpc_pull_effort *begin)
 {
-	struct gpc_pull_effort begin = gpc_pull_effort_now(is_realtime(c));
 	bool has_frames;
 
-	if (!gpc_pull_has_share(c->p, cpu, begin.ns)) {
+	if (!gpc_pull_has_share(c->p, cpu, begin->ns)) {
 		GPC_PULL_ADD(c->p, skipped, 1);
 		return false;
 	}
-	c->begun_ns = begin.ns;
+	c->begun_ns = begin->ns;
 	fill_sample(c, cpu, format);
-	count_age(c, begin.ns);
+	count_age(c, begin->ns);
 	__atomic_store_n(&c->ret->asked, c->t, __ATOMIC_RELEASE);
-	check_exact(c, begin.ns);
+	check_exact(c, begin->ns);
 	find_native(c);
 	c->thread = gpc_puller_thread(c->t, c->sample.tid);
 	c->sample.ns_tid = c->thread.ns_tid;
@@ -524,7 +524,7 @@ static bool answer(struct call *c, uint32_t cpu, const struct gpc_perf_format *f
 	if (gpc_puller_is_back(c->p, c->t, c->ret) && c->native_unwind.own)
 		gpc_native_rest(&c->native_unwind.own->native);
 	count_exact(c);
-	if (!was_quick(c, cpu, &begin) || !has_frames)
+	if (!was_quick(c, cpu, begin) || !has_frames)
 		return false;
 	GPC_PULL_ADD(c->p, answered, 1);
 	if (c->is_joined)
@@ -555,9 +555,12 @@ GPC_HOT bool gpc_pulls_pull(void *pulls, uint32_t cpu, const void *record, size_
 	}
 	if (gpc_pull_may_ask(c.p, c.t) && !__atomic_load_n(&c.t->is_given_up, __ATOMIC_ACQUIRE) &&
 	    !__atomic_load_n(&c.t->hanging, __ATOMIC_ACQUIRE)) {
+		struct gpc_pull_effort begin =
+			gpc_pull_effort_begin(is_realtime(&c), ret->begun_ns);
+
 		GPC_PULL_ADD(c.p, asked, 1);
 		c.native_unwind.own = gpc_pull_own(ret);
-		has_frames = recall(&c, gpc_now_ns()) || answer(&c, cpu, format);
+		has_frames = recall(&c, begin.ns) || answer(&c, cpu, format, &begin);
 		gpc_pull_native_end(&c.native_unwind);
 	}
 	/* The frames are all that the stack was for. */

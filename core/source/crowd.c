@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 
-#define LOOK_NS GPC_SECOND_NS
+#define LOOK_NS (2 * GPC_SECOND_NS)
 #define PART    25 /* an eighth of that is what readers make wait themselves */
 
 /* The time in which some thread waited, since boot (Documentation/accounting/psi.rst). */

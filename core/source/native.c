@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source/native.h"
 
-#include "base/clock.h"
 #include "base/hot.h"
 #include "source/frames.h"
 #include "source/regs.h"
@@ -46,22 +45,35 @@ void gpc_native_rest(struct gpc_native *n)
 		gpc_native_let_go(n, n->held[i].image);
 }
 
+static void learn(struct gpc_native_place *place, const struct gpc_code *code)
+{
+	const struct gpc_packed_rule *rule;
+
+	place->image = code->image;
+	place->vaddr = code->vaddr;
+	place->rule = gpc_unwind_table_number(code->table, code->vaddr);
+	rule = gpc_unwind_table_rule(code->table, place->rule);
+	place->has_words =
+		rule && sizeof *rule + rule->n * sizeof *rule->reg <= sizeof place->words;
+	if (place->has_words)
+		memcpy(place->words, rule, sizeof *rule + rule->n * sizeof *rule->reg);
+}
+
 /* The table of an image is the same whenever it is built, as its file is. That of code
  * which a process makes is not. */
 GPC_HOT const struct gpc_packed_rule *gpc_native_rule(void *ctx, const struct gpc_code *code)
 {
 	struct gpc_native_rules *recent = ((struct gpc_native_look *)ctx)->n->recent;
 	uint64_t hash = (code->vaddr + code->image) * UINT64_C(0x9E3779B97F4A7C15);
-	size_t i = (hash >> 40) % GPC_NATIVE_RULES;
+	struct gpc_native_place *place;
 
 	if (!recent || !code->image)
 		return gpc_unwind_table_find(code->table, code->vaddr);
-	if (recent->at[i].image != code->image || recent->at[i].vaddr != code->vaddr) {
-		recent->at[i].image = code->image;
-		recent->at[i].vaddr = code->vaddr;
-		recent->at[i].rule = gpc_unwind_table_number(code->table, code->vaddr);
-	}
-	return gpc_unwind_table_rule(code->table, recent->at[i].rule);
+	place = &recent->at[(hash >> 40) % GPC_NATIVE_RULES];
+	if (place->image != code->image || place->vaddr != code->vaddr)
+		learn(place, code);
+	return place->has_words ? (const void *)place->words
+				: gpc_unwind_table_rule(code->table, place->rule);
 }
 
 /* Code may have been replaced since the file was read: it is to be read after the sample
@@ -236,13 +248,12 @@ GPC_HOT enum gpc_native_answer gpc_native_unwind(struct gpc_native *n,
 				    .sps = n->sps};
 	struct gpc_unwind_regs regs;
 	enum gpc_unwind_result result;
-	uint64_t chain_frames[CHAIN_MAX], begin;
+	uint64_t chain_frames[CHAIN_MAX];
 	struct stack mine = {.frames = ret->frames}, chain = {.frames = chain_frames};
 
 	/* Of a process that is gone before its mappings were read nothing is known. */
 	if (q->mode == GPC_UNWIND_FP || !s->n_regs || !q->space->n)
 		return GPC_NATIVE_CHAIN;
-	begin = gpc_now_ns();
 	gpc_regs_unwind(s->regs, &regs);
 	v.mem.start = regs.r[v.arch->sp];
 	v.mem.bytes = s->stack;
@@ -257,7 +268,6 @@ GPC_HOT enum gpc_native_answer gpc_native_unwind(struct gpc_native *n,
 	n->stats.cut_short += result == GPC_UNWIND_SHORT;
 	if (q->mode == GPC_UNWIND_SMART && (!mine.is_complete || longest_chain(s) > mine.n))
 		take_chain(&l, s, &chain);
-	n->stats.unwind_ns += gpc_now_ns() - begin;
 	n->is_chain = is_better(&chain, &mine);
 	n->stats.chains += n->is_chain;
 	end(n, n->is_chain ? &chain : &mine, ret);

@@ -21,23 +21,28 @@ enum gpc_unwind_mode {
 };
 
 /* Rules of places of images, by a hash of both: stacks are alike, and looking in a table
- * touches memory that nobody else does. Zeroed at first. */
-#define GPC_NATIVE_RULES 512
+ * touches memory that nobody else does. A cache line each. Zeroed at first. */
+#define GPC_NATIVE_RULES      256
+#define GPC_NATIVE_RULE_WORDS 12
 struct gpc_native_rules {
-	struct {
+	struct gpc_native_place {
 		uint64_t vaddr;
 		uint32_t image; /* 0: none */
 		uint16_t rule;  /* gpc_unwind_table_number */
+		bool has_words;
+		uint32_t words[GPC_NATIVE_RULE_WORDS]; /* a copy of its struct gpc_packed_rule */
 	} at[GPC_NATIVE_RULES];
 };
+_Static_assert(sizeof(struct gpc_native_place) == 64, "a cache line");
 
-struct gpc_native_stats {           /* since the beginning */
-	uint64_t samples;           /* that were unwound */
-	uint64_t complete;          /* ended at a root */
-	uint64_t cut_short;         /* ended with the copy of the stack */
-	uint64_t chains;            /* smart: the kernel's chain was better */
-	uint64_t blind;             /* could not wait for a table, or not longer */
-	uint64_t frames, unwind_ns; /* of those found by us */
+struct gpc_native_stats {   /* since the beginning */
+	uint64_t samples;   /* that were unwound */
+	uint64_t complete;  /* ended at a root */
+	uint64_t cut_short; /* ended with the copy of the stack */
+	uint64_t chains;    /* smart: the kernel's chain was better */
+	uint64_t blind;     /* could not wait for a table, or not longer */
+	uint64_t frames;    /* of those found by us */
+	uint64_t unwind_ns; /* counted by who asks, if anybody wants to know */
 };
 
 struct gpc_native {

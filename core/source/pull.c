@@ -13,8 +13,9 @@
 #include "source/pull_impl.h"
 
 #define RANGES_MAX 1024
-#define HANGS_NS   GPC_SECOND_NS /* longer waits are none */
-#define LEAVE_NS   GPC_SECOND_NS /* then a reader counts as hanging */
+#define HANGS_NS   GPC_SECOND_NS            /* longer waits are none */
+#define HANGS      ((struct gpc_puller *)1) /* in gpc_pulled.asked: it was given up */
+#define LEAVE_NS   GPC_SECOND_NS            /* then a reader counts as hanging */
 
 gpc_status gpc_pulls_new(struct gpc_mem *mem, struct gpc_log *log, struct gpc_pulls **ret,
 			 struct gpc_err *err)
@@ -241,27 +242,32 @@ static void add_hung(struct gpc_puller *t, const struct gpc_pulled *ret)
 	__atomic_store_n(&t->hanging, (uint32_t)t->hung.n, __ATOMIC_RELEASE);
 }
 
-void gpc_pulls_hangs(void *pulls, const struct gpc_pulled *ret)
+void gpc_pulls_hangs(void *pulls, struct gpc_pulled *ret)
 {
 	struct gpc_pulls *p = pulls;
 	struct gpc_puller *t;
 	autolock(&p->asked_lock);
 
-	/* While it is asked the reader has a reference; it may be back by now. */
+	/* While it is asked the reader has a reference, and once it is marked it waits for the
+	 * lock before it gives that back; it may be back by now. */
 	t = __atomic_load_n(&ret->asked, __ATOMIC_ACQUIRE);
-	if (t)
+	if (t && t != HANGS &&
+	    __atomic_compare_exchange_n(&ret->asked, &t, HANGS, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
 		add_hung(t, ret);
 }
 
 GPC_HOT bool gpc_puller_is_back(struct gpc_pulls *p, struct gpc_puller *t, struct gpc_pulled *ret)
 {
+	struct gpc_puller *asked = t;
 	bool was_given_up = false;
 
+	if (__atomic_compare_exchange_n(&ret->asked, &asked, NULL, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
+		return false;
 	pthread_mutex_lock(&p->asked_lock);
 	__atomic_store_n(&ret->asked, NULL, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&p->asked_lock);
-	if (!__atomic_load_n(&t->hanging, __ATOMIC_ACQUIRE))
-		return false;
 	autolock(&t->lock);
 	for (size_t i = 0; i < t->hung.n; i++)
 		if (t->hung.at[i] == ret) {

@@ -68,7 +68,7 @@ gpc_status gpc_pulls_release(struct gpc_pulls *p, const void *self, uint64_t tar
 /* [reader] For struct gpc_pull_hooks. */
 bool gpc_pulls_pull(void *pulls, uint32_t cpu, const void *record, size_t n,
 		    const struct gpc_perf_format *format, struct gpc_pulled *ret);
-void gpc_pulls_hangs(void *pulls, const struct gpc_pulled *ret);
+void gpc_pulls_hangs(void *pulls, struct gpc_pulled *ret);
 void gpc_pulls_end(void *pulls, struct gpc_pulled *ret);
 
 /* Now and then, from a thread that may open files: thread numbers in other pid

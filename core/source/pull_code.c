@@ -10,8 +10,9 @@
 #include "source/pull_impl.h"
 #include "source/regs.h"
 
-#define HOLD_NS   (200 * GPC_MS_NS)
-#define AHEAD_MAX 64 /* images of a process whose tables are built before they are met */
+#define HOLD_NS    (200 * GPC_MS_NS)
+#define CACHE_LINE 64
+#define AHEAD_MAX  64 /* images of a process whose tables are built before they are met */
 
 GPC_HOT void gpc_pull_code_put(struct gpc_pull_code *code)
 {
@@ -169,10 +170,19 @@ GPC_HOT bool gpc_pull_native_begin(struct gpc_pull_native *n, struct gpc_pulls *
 	return true;
 }
 
+static struct gpc_pull_own *new_own(void)
+{
+	struct gpc_pull_own *own = aligned_alloc(CACHE_LINE, sizeof *own);
+
+	if (own)
+		memset(own, 0, sizeof *own);
+	return own;
+}
+
 GPC_HOT struct gpc_pull_own *gpc_pull_own(struct gpc_pulled *reader)
 {
 	if (!reader->own)
-		reader->own = calloc(1, sizeof(struct gpc_pull_own));
+		reader->own = new_own();
 	return reader->own;
 }
 

@@ -13,9 +13,9 @@ static uint64_t us_of(const struct timeval *tv)
 	return (uint64_t)tv->tv_sec * 1000000 + (uint64_t)tv->tv_usec;
 }
 
-GPC_HOT struct gpc_pull_effort gpc_pull_effort_now(bool is_realtime)
+GPC_HOT struct gpc_pull_effort gpc_pull_effort_begin(bool is_realtime, uint64_t now)
 {
-	struct gpc_pull_effort e = {.ns = gpc_now_ns(), .is_realtime = is_realtime};
+	struct gpc_pull_effort e = {.ns = now ? now : gpc_now_ns(), .is_realtime = is_realtime};
 	struct rusage used;
 
 	if (is_realtime)
@@ -33,7 +33,7 @@ GPC_HOT uint64_t gpc_pull_effort_ns(const struct gpc_pull_effort *begin, uint64_
 
 	if (took <= slow_ns || begin->is_realtime)
 		return took;
-	now = gpc_pull_effort_now(false);
+	now = gpc_pull_effort_begin(false, 0);
 	return now.waits != begin->waits ? took : now.cpu_ns - begin->cpu_ns;
 }
 

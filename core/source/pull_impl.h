@@ -73,8 +73,8 @@ struct gpc_pulls {
 	bool is_realtime;                 /* atomic: all readers are */
 	bool keeps_stacks;                /* records are wanted whole; set before readers are */
 	uint32_t inside;                  /* atomic: readers in gpc_pulls_pull */
-	/* Held to end asking (gpc_pulled.asked), and to say that who is asked hangs:
-	 * before the lock of a puller. */
+	/* Held to say that who is asked (gpc_pulled.asked) hangs, which a reader that comes
+	 * back waits for: before the lock of a puller. */
 	pthread_mutex_t asked_lock;
 	pthread_mutex_t lock;     /* covers what follows */
 	struct gpc_u64map by_pid; /* -> first struct gpc_puller * */
@@ -101,8 +101,8 @@ struct gpc_pull_answer {
 
 /* What a reader keeps from one sample to the next (gpc_pulled.own). */
 struct gpc_pull_own {
+	_Alignas(64) struct gpc_native_rules rules; /* a cache line each */
 	struct gpc_native native;
-	struct gpc_native_rules rules;
 	uint64_t held_ns;                 /* since when it holds tables; 0: none */
 	struct gpc_pull_answer latest[8]; /* by thread */
 };
@@ -154,7 +154,8 @@ struct gpc_pull_effort {
 	long waits;
 	bool is_realtime; /* then time is all that counts */
 };
-struct gpc_pull_effort gpc_pull_effort_now(bool is_realtime);
+/* now 0: the clock is asked. */
+struct gpc_pull_effort gpc_pull_effort_begin(bool is_realtime, uint64_t now);
 /* Since begin. Of a reader that is not real-time, and if it is more than slow_ns: its CPU
  * time, for a busy machine can make it wait; nobody's fault here, unless the answer itself
  * waited. */

@@ -36,10 +36,10 @@ GPC_HOT struct gpc_pull_thread gpc_puller_thread(struct gpc_puller *t, int32_t t
 						 : tid == t->pid ? t->c.target->ns_pid
 								 : 0};
 	uint64_t at;
-	autolock(&t->lock);
 
 	if (none.ns_tid && !wants_names(t))
 		return none;
+	autolock(&t->lock);
 	if (gpc_u64map_get(&t->tids, (uint32_t)tid, &at))
 		return t->threads.at[at];
 	look_up_soon(t, tid);

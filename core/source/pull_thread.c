@@ -20,12 +20,13 @@
 
 #define BATCH_MS 100
 #define STOP_NS  (500 * GPC_MS_NS) /* then a reader counts as hanging */
+#define GIVEN_UP UINT64_MAX
 
 /* Shared by the thread and the slot's owner; the last one frees it: a reader
  * that hangs in a process may outlive everything else. */
 struct gpc_reader_thread {
 	int refs;
-	struct gpc_slot *slot; /* not to be touched once is_given_up */
+	struct gpc_slot *slot; /* not to be touched by a thread that was given up */
 	uint32_t cpu;
 	int ring_fd;
 	uint64_t mean_ns; /* of the slot */
@@ -34,12 +35,16 @@ struct gpc_reader_thread {
 	enum gpc_priority wanted, got;
 	pthread_t thread;
 	int epoll, stop_fd, tid;
-	uint64_t busy_since_ns;                    /* atomic; 0: not in pull() */
+	/* Atomic. 0: not in pull(); GIVEN_UP: in there, and whoever comes back finds it. The
+	 * slot and the record in flight are the owner's from then on. */
+	uint64_t busy_since_ns;
 	uint64_t suspect_since_ns, suspect_cpu_ns; /* the owner's */
-	bool is_given_up, is_ready, is_stopping;
-	pthread_mutex_t lock; /* covers these and the use of slot; before the slot's own */
+	bool is_stopping;                          /* atomic */
+	bool is_ready;
+	pthread_mutex_t lock; /* covers is_ready */
 	pthread_cond_t ready;
-	bool is_late; /* the thread's own, as what follows */
+	bool is_given_up; /* the thread's own, as what follows */
+	bool is_late;
 	uint64_t sampled_ns;
 	struct gpc_spacing spacing;
 	/* The slot's, so that the record in flight stays there for who hangs. */
@@ -91,18 +96,28 @@ static void tell_ready(struct gpc_reader_thread *t, enum gpc_priority got)
 	pthread_cond_signal(&t->ready);
 }
 
+static bool is_stopping(struct gpc_reader_thread *t)
+{
+	return __atomic_load_n(&t->is_stopping, __ATOMIC_ACQUIRE);
+}
+
 /* Hands the record in flight on, if there is one, and takes the next from the ring, if
  * there is one. False: this reader was given up while it read. */
-static bool go_on(struct gpc_reader_thread *t, bool has_frames)
+GPC_HOT static bool go_on(struct gpc_reader_thread *t, bool has_frames)
 {
-	autolock(&t->lock);
+	const struct gpc_pulled *pulled = has_frames ? &t->pulled : NULL;
+	const void *next = NULL;
 
 	if (t->is_given_up)
 		return false;
-	if (t->record)
-		gpc_slot_put(t->slot, t->record, t->n, has_frames ? &t->pulled : NULL);
-	t->record = t->is_stopping ? NULL : gpc_slot_lift(t->slot, t->wrapped, &t->n);
-	t->sampled_ns = t->record ? t->slot->in_flight_ns : 0;
+	if (t->record && is_stopping(t))
+		gpc_slot_put(t->slot, t->record, t->n, pulled);
+	else if (t->record)
+		next = gpc_slot_next(t->slot, t->record, t->n, pulled, t->wrapped, &t->n);
+	else if (!is_stopping(t))
+		next = gpc_slot_lift(t->slot, t->wrapped, &t->n);
+	t->record = next;
+	t->sampled_ns = next ? t->slot->in_flight_ns : 0;
 	return true;
 }
 
@@ -127,21 +142,20 @@ static void watch(struct gpc_reader_thread *t, int fd)
 /* Another event that writes into the ring tells of it after fd has ended. */
 static void watch_another(struct gpc_reader_thread *t, int fd)
 {
-	autolock(&t->lock);
-
-	if (t->is_given_up)
-		return;
 	(void)epoll_ctl(t->epoll, EPOLL_CTL_DEL, fd, NULL);
 	watch(t, gpc_slot_next_fd(t->slot, fd));
 }
 
 GPC_HOT static bool pull(struct gpc_reader_thread *t)
 {
+	uint64_t since = gpc_now_ns();
 	bool has_frames;
 
-	__atomic_store_n(&t->busy_since_ns, gpc_now_ns(), __ATOMIC_RELEASE);
+	__atomic_store_n(&t->busy_since_ns, since, __ATOMIC_RELEASE);
+	t->pulled.begun_ns = since;
 	has_frames = t->hooks.pull(t->hooks.ctx, t->cpu, t->record, t->n, &t->format, &t->pulled);
-	__atomic_store_n(&t->busy_since_ns, 0, __ATOMIC_RELEASE);
+	t->is_given_up = !__atomic_compare_exchange_n(&t->busy_since_ns, &since, 0, false,
+						      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 	return has_frames;
 }
 
@@ -165,8 +179,6 @@ GPC_HOT static bool read_ring(struct gpc_reader_thread *t)
 /* The hooks are there as long as this reader is the slot's. */
 static void end(struct gpc_reader_thread *t)
 {
-	autolock(&t->lock);
-
 	if (!t->is_given_up && t->hooks.end)
 		t->hooks.end(t->hooks.ctx, &t->pulled);
 }
@@ -180,6 +192,7 @@ GPC_HOT static void *run(void *arg)
 	bool is_over = false;
 
 	gpc_thread_pin(t->cpu);
+	gpc_thread_leave_rseq();
 	got = take_priority(t->wanted);
 	/* Any other reader may be kept waiting, while the kernel repeats what may be a short
 	 * distance. */
@@ -279,15 +292,11 @@ static bool give_up(struct gpc_slot *slot, uint64_t since)
 {
 	struct gpc_reader_thread *t = slot->thread;
 
-	pthread_mutex_lock(&t->lock);
-	if (!since || __atomic_load_n(&t->busy_since_ns, __ATOMIC_ACQUIRE) != since) {
-		pthread_mutex_unlock(&t->lock);
-		return false;
-	}
 	/* In pull() it holds a record and touches neither that nor the slot. */
-	t->is_given_up = true;
+	if (!since || !__atomic_compare_exchange_n(&t->busy_since_ns, &since, GIVEN_UP, false,
+						   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return false;
 	gpc_slot_put(slot, t->record, t->n, NULL);
-	pthread_mutex_unlock(&t->lock);
 	pthread_detach(t->thread);
 	gpc_spacing_end(slot->fd, slot->mean_ns);
 	t->hooks.hangs(t->hooks.ctx, &t->pulled);
@@ -318,9 +327,7 @@ void gpc_reader_thread_stop(struct gpc_slot *slot)
 
 	if (!t)
 		return;
-	pthread_mutex_lock(&t->lock);
-	t->is_stopping = true;
-	pthread_mutex_unlock(&t->lock);
+	__atomic_store_n(&t->is_stopping, true, __ATOMIC_RELEASE);
 	(void)!write(t->stop_fd, &one, sizeof one);
 	/* Whoever is not in pull() comes, however long a busy machine lets it wait. */
 	do {

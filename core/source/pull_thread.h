@@ -30,7 +30,7 @@ struct gpc_pull_hooks {
 	 * that was given up. */
 	void (*end)(void *ctx, struct gpc_pulled *ret);
 	/* The reader that is in pull() with this ret does not come back. */
-	void (*hangs)(void *ctx, const struct gpc_pulled *ret);
+	void (*hangs)(void *ctx, struct gpc_pulled *ret);
 };
 
 /* Starts a reader for the slot. *got: the priority that could be had. */

@@ -114,6 +114,15 @@ static bool put_off(struct gpc_sampler *s, const struct counted *c,
 	return true;
 }
 
+static enum gpc_native_answer unwind(struct gpc_sampler *s, const struct gpc_native_question *q)
+{
+	uint64_t begin = gpc_now_ns();
+	enum gpc_native_answer answer = gpc_native_unwind(&s->native, q, &s->unwound);
+
+	s->native.stats.unwind_ns += gpc_now_ns() - begin;
+	return answer;
+}
+
 /* False: it still waits. */
 static bool count_one_late(struct gpc_sampler *s, const struct gpc_late_sample *late, bool is_last)
 {
@@ -126,7 +135,7 @@ static bool count_one_late(struct gpc_sampler *s, const struct gpc_late_sample *
 		return true;
 	q = question(s, &c, &late->sample, late->space);
 	q.is_last = is_last;
-	answer = gpc_native_unwind(&s->native, &q, &s->unwound);
+	answer = unwind(s, &q);
 	if (answer == GPC_NATIVE_LATER)
 		return false;
 	count(s, &c, &late->sample, answer == GPC_NATIVE_DONE ? &s->unwound : NULL);
@@ -180,12 +189,12 @@ static void count_unwound(struct gpc_sampler *s, const struct counted *c,
 		return;
 	}
 	q = question(s, c, sample, gpc_table_space(s->table, c->p));
-	answer = gpc_native_unwind(&s->native, &q, &s->unwound);
+	answer = unwind(s, &q);
 	if (answer == GPC_NATIVE_LATER && put_off(s, c, sample))
 		return;
 	q.is_last = true;
 	if (answer == GPC_NATIVE_LATER)
-		answer = gpc_native_unwind(&s->native, &q, &s->unwound);
+		answer = unwind(s, &q);
 	count(s, c, sample, answer == GPC_NATIVE_DONE ? &s->unwound : NULL);
 }
 

@@ -145,9 +145,9 @@ void gpc_slot_release(struct gpc_slot *s)
 
 /* ---- the reader's thread -------------------------------------------------------- */
 
-GPC_HOT const void *gpc_slot_lift(struct gpc_slot *s, void *buf, size_t *size)
+/* Locked. */
+static const void *lift(struct gpc_slot *s, void *buf, size_t *size)
 {
-	autolock(&s->lock);
 	const void *record;
 	uint64_t time = 0;
 
@@ -193,8 +193,8 @@ static bool has_stack(const struct gpc_pulled *p, size_t n)
 	       p->stack_from + sizeof(uint64_t) <= p->stack_to;
 }
 
-GPC_HOT void gpc_slot_put(struct gpc_slot *s, const void *record, size_t n,
-			  const struct gpc_pulled *pulled)
+/* Locked. */
+static void put(struct gpc_slot *s, const void *record, size_t n, const struct gpc_pulled *pulled)
 {
 	uint32_t frames = pulled ? pulled->n : 0;
 	bool is_shorter = has_stack(pulled, n);
@@ -205,7 +205,6 @@ GPC_HOT void gpc_slot_put(struct gpc_slot *s, const void *record, size_t n,
 			  .n = frames,
 			  .epoch = pulled ? pulled->epoch : 0};
 	uint8_t *to;
-	autolock(&s->lock);
 
 	e.time = s->in_flight_ns;
 	s->in_flight_ns = 0;
@@ -224,4 +223,27 @@ GPC_HOT void gpc_slot_put(struct gpc_slot *s, const void *record, size_t n,
 		s->dropped++;
 	}
 	gpc_ring_release(&s->ring);
+}
+
+void gpc_slot_put(struct gpc_slot *s, const void *record, size_t n, const struct gpc_pulled *pulled)
+{
+	autolock(&s->lock);
+
+	put(s, record, n, pulled);
+}
+
+const void *gpc_slot_lift(struct gpc_slot *s, void *buf, size_t *size)
+{
+	autolock(&s->lock);
+
+	return lift(s, buf, size);
+}
+
+GPC_HOT const void *gpc_slot_next(struct gpc_slot *s, const void *record, size_t n,
+				  const struct gpc_pulled *pulled, void *buf, size_t *size)
+{
+	autolock(&s->lock);
+
+	put(s, record, n, pulled);
+	return lift(s, buf, size);
 }

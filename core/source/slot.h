@@ -26,8 +26,9 @@ struct gpc_pulled {
 	/* Bytes of the record that the source has no use for: the copy of the stack, with its
 	 * length before and behind. None when both are 0. */
 	uint32_t stack_from, stack_to;
-	void *own;   /* what its reader keeps from sample to sample; NULL at first */
-	void *asked; /* atomic: whom the reader asks now; for gpc_pull_hooks.hangs */
+	uint64_t begun_ns; /* when its reader began with it; 0: nobody looked */
+	void *own;         /* what its reader keeps from sample to sample; NULL at first */
+	void *asked;       /* atomic: whom the reader asks now; for gpc_pull_hooks.hangs */
 	uint64_t frames[GPC_PULLED_MAX];
 };
 
@@ -83,5 +84,8 @@ const void *gpc_slot_lift(struct gpc_slot *s, void *buf, size_t *size);
  * place in the ring is the kernel's again. */
 void gpc_slot_put(struct gpc_slot *s, const void *record, size_t n,
 		  const struct gpc_pulled *pulled);
+/* Both at once: one is queued, the next is in flight. */
+const void *gpc_slot_next(struct gpc_slot *s, const void *record, size_t n,
+			  const struct gpc_pulled *pulled, void *buf, size_t *size);
 
 #endif

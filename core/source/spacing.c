@@ -10,7 +10,7 @@
 /* Most readers have come by then. Of a dense sampling it is but a part. */
 #define LEAST_NS   (100 * UINT64_C(1000))
 #define LEAST_PART 4
-#define SILENT_MAX 10 /* then its CPU is likely to stay idle */
+#define SILENT_MAX 2  /* then its CPU is likely to stay idle */
 #define PART_BITS  24 /* of ahead; gpc_random_distance gives at most 20 means */
 
 void gpc_spacing_init(struct gpc_spacing *s, int fd, uint64_t mean_ns)

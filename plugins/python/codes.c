@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "brief.h"
 #include "lines.h"
 #include "text.h"
 
@@ -13,6 +14,8 @@
 #define FORK_MAX   (256u << 10) /* more is not copied for a child */
 #define FRAMES_MAX 256          /* of one code object */
 #define CHECK_NS   (250 * UINT64_C(1000000))
+#define CHECK_PART 4 /* what has stood there for long is likely to stay for a part of that, */
+#define CHECK_MAX  (8 * CHECK_NS) /* but nothing is believed for longer */
 #define NAME_MAX_N (2 * PY_TEXT_MAX)
 
 /* A frame that was made: of a position, or of a class. */
@@ -25,13 +28,14 @@ struct made {
 
 struct entry {
 	struct py_code *code; /* NULL: free */
-	uint64_t checked_ns;
+	uint64_t since_ns, checked_ns;
 	struct made *made;
 	uint32_t n, room;
 };
 
 struct py_codes {
 	struct py_wording wording;
+	struct py_briefs briefs;
 	uint64_t code_type; /* atomic */
 	pthread_mutex_t lock;
 	struct entry *slots;
@@ -115,6 +119,12 @@ static void free_slots(struct entry *slots, uint32_t room)
 	free(slots);
 }
 
+/* Locked. */
+static void forget_briefs(struct py_codes *c)
+{
+	memset(&c->briefs, 0, sizeof c->briefs);
+}
+
 /* Freed outside of the lock, which readers wait for. */
 static void empty(struct py_codes *c)
 {
@@ -130,6 +140,7 @@ static void empty(struct py_codes *c)
 	c->room = ROOM_FIRST;
 	c->n = 0;
 	c->bytes = 0;
+	forget_briefs(c);
 	pthread_mutex_unlock(&c->lock);
 	free_slots(old, room);
 }
@@ -194,6 +205,7 @@ static void clear(struct py_codes *c)
 	}
 	c->n = 0;
 	c->bytes = 0;
+	forget_briefs(c);
 }
 
 void gpc_py_codes_free(struct py_codes *c)
@@ -247,12 +259,13 @@ static void insert(struct py_codes *c, struct py_code *code, uint64_t now)
 		c->bytes -= e->code->bytes;
 		free(e->code);
 		e->n = 0;
+		forget_briefs(c);
 	} else {
 		c->n++;
 	}
 	c->bytes += code->bytes;
 	e->code = code;
-	e->checked_ns = now;
+	e->since_ns = e->checked_ns = now;
 }
 
 /* It is compared with what stands there when it is used first. False: no memory. */
@@ -304,6 +317,7 @@ static void enter_epoch(struct py_codes *c, uint32_t epoch)
 		return;
 	for (uint32_t i = 0; i < c->room; i++)
 		c->slots[i].n = 0;
+	forget_briefs(c);
 	c->epoch = epoch;
 }
 
@@ -414,6 +428,15 @@ struct look {
 	gpc_frame frame; /* 0: there is more to find out */
 };
 
+/* Until when what is known counts. */
+static uint64_t until(const struct entry *e)
+{
+	uint64_t span = (e->checked_ns - e->since_ns) / CHECK_PART;
+
+	span = span < CHECK_NS ? CHECK_NS : span;
+	return e->checked_ns + (span < CHECK_MAX ? span : CHECK_MAX);
+}
+
 /* Of a frame of which nothing more has to be read. Locked. */
 static gpc_frame frame_of(const struct py_codes *c, const struct py_layout *l,
 			  const struct entry *e, const struct py_frame *f, uint32_t epoch)
@@ -435,13 +458,27 @@ static enum known look_up(struct py_codes *c, const struct py_layout *l, const s
 	pthread_mutex_lock(&c->lock);
 	e = place(c->slots, c->room, f->code);
 	if (e->code) {
-		known = now - e->checked_ns < CHECK_NS ? KNOWN : STALE;
+		known = now < until(e) ? KNOWN : STALE;
 		*ret = (struct look){e->code->first, e->code->identity, e->code->tlbc, 0};
 		if (known == KNOWN)
 			ret->frame = frame_of(c, l, e, f, epoch);
+		if (ret->frame && l->lasti == PY_LASTI_POINTER)
+			gpc_py_briefs_put(&c->briefs, f, ret->frame, until(e));
 	}
 	pthread_mutex_unlock(&c->lock);
 	return known;
+}
+
+PY_HOT void gpc_py_codes_known(struct py_codes *c, const struct py_frame *frames, uint32_t n,
+			       uint64_t now, uint32_t epoch, gpc_frame *ret)
+{
+	__atomic_store_n(&c->used_ns, now, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&c->lock);
+	if (c->epoch == epoch)
+		gpc_py_briefs_find(&c->briefs, frames, n, now, ret);
+	else
+		memset(ret, 0, n * sizeof *ret);
+	pthread_mutex_unlock(&c->lock);
 }
 
 static void confirm(struct py_codes *c, uint64_t at, uint64_t now)

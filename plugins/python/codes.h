@@ -31,6 +31,10 @@ struct py_codes *gpc_py_codes_new(const struct py_wording *wording); /* NULL: no
 struct py_codes *gpc_py_codes_fork(struct py_codes *parent); /* NULL: no memory */
 void gpc_py_codes_free(struct py_codes *c);                  /* NULL is fine */
 
+/* Those of n frames that are known and were looked at lately; 0: gpc_py_codes_frame knows, and
+ * may read for it. One look for a stack. */
+void gpc_py_codes_known(struct py_codes *c, const struct py_frame *frames, uint32_t n, uint64_t now,
+			uint32_t epoch, gpc_frame *ret);
 /* The frame's number. 0: that is no code object. */
 gpc_frame gpc_py_codes_frame(struct py_codes *c, const struct py_memory *m,
 			     const struct py_layout *l, const struct py_frame *f,

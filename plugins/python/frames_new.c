@@ -129,10 +129,13 @@ static void place_groups(struct walk *w, uint64_t cframe)
 PY_HOT gpc_status gpc_py_frames_new(const struct py_memory *m, const struct py_layout *l,
 				    const uint8_t *thread, struct py_stack *ret)
 {
-	struct walk w = {.m = m, .l = l, .ret = ret};
 	uint64_t top = 0, cframe = 0;
+	struct walk w;
 	gpc_status st;
 
+	w.m = m; /* the rest of it is large, and is filled before it is used */
+	w.l = l;
+	w.ret = ret;
 	if (l->thread_cframe == PY_NONE) {
 		top = gpc_py_u64(thread, l->thread_frame);
 	} else {

@@ -10,7 +10,7 @@
 #include "push.h"
 
 #define MS_NS     UINT64_C(1000000)
-#define IDLE_NS   (200 * MS_NS) /* between two looks whether there are files to read */
+#define IDLE_NS   (500 * MS_NS) /* between two looks whether there are files to read */
 #define BUSY_NS   (20 * MS_NS)  /* while there are */
 #define READ_NS   (3 * MS_NS)   /* for files, before processes that come are due */
 #define READ_PART 10            /* of the time, at most */
@@ -96,6 +96,15 @@ static gpc_status copy_target(const struct py_target *parent, struct py_target *
 	return t->codes ? gpc_py_threads_init(&t->threads) : GPC_E_NOMEM;
 }
 
+/* The timer that files are read by. */
+static gpc_status read_at_pace(struct python *p, bool is_reading)
+{
+	if (is_reading == p->is_reading)
+		return GPC_OK;
+	p->is_reading = is_reading;
+	return p->host->set_timer(p->host, NULL, is_reading ? BUSY_NS : IDLE_NS, TIMER_FILES);
+}
+
 /* parent: of a forked child what is known of the process it was copied from; or NULL. */
 static gpc_status attach_to(struct python *p, const struct py_target *parent,
 			    const struct gpc_target *target, struct py_target **ret)
@@ -115,6 +124,7 @@ static gpc_status attach_to(struct python *p, const struct py_target *parent,
 	if (p->n_targets < PY_TARGETS_MAX)
 		p->targets[p->n_targets++] = t;
 	*ret = t;
+	(void)read_at_pace(p, true);
 	return GPC_OK;
 }
 
@@ -237,7 +247,6 @@ static gpc_status ready(void *self, void *tctx, const struct gpc_ready *r, struc
 	(void)tctx;
 	struct python *p = self;
 	uint64_t now = p->host->now_ns(p->host);
-	bool is_reading;
 
 	(void)r;
 	(void)w;
@@ -245,11 +254,7 @@ static gpc_status ready(void *self, void *tctx, const struct gpc_ready *r, struc
 		(void)gpc_py_codes_trim(p->codes, CODES_MAX);
 		p->trim_after_ns = now + IDLE_NS - BUSY_NS / 2;
 	}
-	is_reading = read_files(p, p->host->now_ns(p->host));
-	if (is_reading == p->is_reading)
-		return GPC_OK;
-	p->is_reading = is_reading;
-	return p->host->set_timer(p->host, NULL, is_reading ? BUSY_NS : IDLE_NS, TIMER_FILES);
+	return read_at_pace(p, read_files(p, p->host->now_ns(p->host)));
 }
 
 static const void *extension(void *self, const char *id)

@@ -221,10 +221,14 @@ static void set(struct py_threads *t, const struct py_thread *value)
 	pthread_mutex_unlock(&t->lock);
 }
 
+static uint64_t now_of(const struct py_threads_of *of)
+{
+	return of->memory->host->now_ns(of->memory->host);
+}
+
 PY_HOT gpc_status gpc_py_threads_find(struct py_threads *t, const struct py_threads_of *of,
 				      int32_t ns_tid, struct py_thread_state *ret)
 {
-	uint64_t now = of->memory->host->now_ns(of->memory->host);
 	struct py_thread known;
 	struct search s = {.ns_tid = ns_tid, .found = ret};
 	gpc_status st;
@@ -235,7 +239,7 @@ PY_HOT gpc_status gpc_py_threads_find(struct py_threads *t, const struct py_thre
 			ret->at = known.state;
 			return GPC_OK;
 		}
-		if (!known.state && now < known.until_ns && known.head == list_head(of))
+		if (!known.state && now_of(of) < known.until_ns && known.head == list_head(of))
 			return GPC_OK;
 	}
 	st = each_interpreter(of, look, &s);
@@ -244,7 +248,7 @@ PY_HOT gpc_status gpc_py_threads_find(struct py_threads *t, const struct py_thre
 	known = (struct py_thread){.ns_tid = ns_tid,
 				   .state = ret->at,
 				   .head = ret->at ? 0 : list_head(of),
-				   .until_ns = now + LOOK_AGAIN_NS};
+				   .until_ns = now_of(of) + LOOK_AGAIN_NS};
 	set(t, &known);
 	return GPC_OK;
 }

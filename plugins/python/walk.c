@@ -17,14 +17,16 @@ PY_HOT struct py_threads_of gpc_py_threads_of(const struct py_target *t, const s
 static bool name_frames(struct py_target *t, const struct py_memory *m, struct py_stack *stack,
 			struct gpc_pull_out *out)
 {
-	uint32_t bad = 0, group = 0;
+	uint32_t bad = 0, group = 0, n = stack->n < out->room ? stack->n : out->room;
 
+	gpc_py_codes_known(t->codes, stack->frames, n, m->sample->time_ns, out->writer->epoch,
+			   out->frames);
 	for (uint32_t i = 0; i < stack->n; i++) {
-		gpc_frame frame = out->n < out->room
-					  ? gpc_py_codes_frame(t->codes, m, &t->runtime.layout,
-							       &stack->frames[i], out->writer)
-					  : 0;
+		gpc_frame frame = i < n ? out->frames[i] : 0;
 
+		if (!frame && i < n)
+			frame = gpc_py_codes_frame(t->codes, m, &t->runtime.layout,
+						   &stack->frames[i], out->writer);
 		if (frame)
 			out->frames[out->n++] = frame;
 		else

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from figures import pull, runtimes
-from figures.tool import LOAD, cpu_ns, median, read_col, status_kb
+from figures.tool import LOAD, beside_hz, cpu_ns, median, read_col, status_kb
 
 STACK = 1024  # copied with each sample of a JVM, plugins/java/java.c
 METHODS = 50000
@@ -39,7 +39,7 @@ def beside(bench, pid, hz, seconds):
     program = bench.compile("barepull", "-pthread")  # not in a window
     agent = bench.agent(*options(hz, seconds + 2))
     agent.wait_profiles(1, 60 + seconds)
-    loop = subprocess.Popen([program, str(pid), str(hz), str(seconds),
+    loop = subprocess.Popen([program, str(pid), str(beside_hz(hz)), str(seconds),
                              str(STACK), "0", hex(readable(pid))], stdout=subprocess.PIPE, text=True)
     before = runtimes.reader_cpu_ns(agent.pid), cpu_ns(agent.pid), time.monotonic()
     out, _ = loop.communicate(timeout=60 + seconds)

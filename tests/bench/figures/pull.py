@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from figures import runtimes
-from figures.tool import median, read_col
+from figures.tool import beside_hz, median, read_col
 
 
 def bare(bench, pid, hz, seconds, batched):
@@ -16,7 +16,7 @@ def bare(bench, pid, hz, seconds, batched):
     if not program.exists():
         bench.compile("barepull", "-pthread")
     address = symbol(bench, pid)
-    return subprocess.Popen([program, str(pid), str(hz), str(seconds), "512", str(int(batched)),
+    return subprocess.Popen([program, str(pid), str(beside_hz(hz)), str(seconds), "512", str(int(batched)),
                              hex(address)], stdout=subprocess.PIPE, text=True)
 
 

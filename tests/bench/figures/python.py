@@ -7,7 +7,7 @@ import subprocess
 import time
 
 from figures.pull import delay
-from figures.tool import ROOT, cpu_ns, median, read_col
+from figures.tool import ROOT, beside_hz, cpu_ns, median, read_col
 
 PYTHON = "/usr/bin/python3"
 SOURCE = ROOT / "tests/workloads/python/many_threads.py"
@@ -66,9 +66,9 @@ def costs(bench, pid, hz, seconds, *more):
     agent = bench.agent(*options(hz, seconds, *more))
     agent.wait_profiles(1, 60 + seconds)
     batched = "batched" in more
-    loop = subprocess.Popen([bench.folder / "barepull", str(pid), str(hz), str(seconds - 1), "512",
-                             str(int(batched)), "0x" + heap(pid)], stdout=subprocess.PIPE,
-                            text=True)
+    loop = subprocess.Popen([bench.folder / "barepull", str(pid), str(beside_hz(hz)),
+                             str(seconds - 1), "512", str(int(batched)), "0x" + heap(pid)],
+                            stdout=subprocess.PIPE, text=True)
     # From the end of a window's file to that of the next.
     before, threads = cpu_ns(agent.pid), by_thread(agent.pid)
     agent.wait_profiles(2, 60 + seconds)

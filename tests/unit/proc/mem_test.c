@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -230,6 +233,67 @@ static void test_replay(void **state)
 	gpc_mem_free(NULL);
 }
 
+/* Where readers follow hints, while what they read is dropped and opened again. */
+struct race {
+	struct world *w;
+	bool is_over; /* atomic */
+	unsigned read;
+};
+
+static void *read_on(void *arg)
+{
+	struct race *r = arg;
+	uint8_t got[16];
+	int64_t n;
+
+	while (!__atomic_load_n(&r->is_over, __ATOMIC_ACQUIRE)) {
+		n = gpc_mem_read(r->w->mem, 7, 0, (uintptr_t)r->w->pages, got, sizeof got);
+		if (n != sizeof got && n != GPC_E_GONE)
+			return arg;
+		if (n == sizeof got && (got[0] != 'c' || got[15] != 'c'))
+			return arg;
+		r->read += n == sizeof got;
+	}
+	return NULL;
+}
+
+static int descriptors(void)
+{
+	int n = 0;
+
+	for (int fd = 0; fd < 64; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+static void test_dropped_while_it_is_read(void **state)
+{
+	struct race races[2] = {{.w = *state}, {.w = *state}};
+	int before = descriptors();
+	pthread_t threads[2];
+	void *failed;
+
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, read_on, &races[i]), 0);
+	for (int i = 0; i < 300; i++) {
+		assert_int_equal(gpc_mem_open(races[0].w->mem, 7, races[0].w->child, NULL), GPC_OK);
+		usleep(200);
+		gpc_mem_close(races[0].w->mem, 7);
+		/* Makes room: what is not kept any more has to go. */
+		for (uint64_t target = 8; target < 16; target++) {
+			gpc_mem_open(races[0].w->mem, target, races[0].w->child, NULL);
+			gpc_mem_close(races[0].w->mem, target);
+		}
+	}
+	for (int i = 0; i < 2; i++) {
+		__atomic_store_n(&races[i].is_over, true, __ATOMIC_RELEASE);
+		pthread_join(threads[i], &failed);
+		assert_null(failed);
+		assert_true(races[i].read > 0);
+	}
+	assert_true(descriptors() <= before + 4);
+}
+
 #define world_test(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
 
 int main(void)
@@ -241,6 +305,7 @@ int main(void)
 		world_test(test_gone),
 		world_test(test_descriptors_are_bounded),
 		world_test(test_gather),
+		world_test(test_dropped_while_it_is_read),
 		cmocka_unit_test(test_replay),
 	};
 

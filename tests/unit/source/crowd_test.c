@@ -70,13 +70,13 @@ static void by_what_waited(void **state)
 	struct world *w = *state;
 
 	assert_false(look(w, 0, 0)); /* of before nothing is known */
-	assert_true(look(w, 1000, 35000));
-	assert_false(look(w, 1000, 45000));
-	assert_false(look(w, 1000, 900000));
-	/* The answer holds for a second. */
-	assert_false(look(w, 500, 0));
-	assert_true(look(w, 500, 0));
-	assert_true(look(w, 999, 500000));
+	assert_true(look(w, 2000, 70000));
+	assert_false(look(w, 2000, 90000));
+	assert_false(look(w, 2000, 1800000));
+	/* The answer holds for two seconds. */
+	assert_false(look(w, 1000, 0));
+	assert_true(look(w, 1000, 0));
+	assert_true(look(w, 1999, 1000000));
 	assert_false(look(w, 1, 0));
 }
 
@@ -85,13 +85,13 @@ static void what_is_not_told(void **state)
 	struct world *w = *state;
 
 	assert_false(look(w, 0, 0));
-	assert_true(look(w, 1000, 0));
+	assert_true(look(w, 2000, 0));
 	say(w, "nonsense");
-	w->now_ns += GPC_SECOND_NS;
+	w->now_ns += 2 * GPC_SECOND_NS;
 	assert_false(gpc_crowd_is_calm(&w->crowd, w->now_ns, w->path));
-	assert_false(look(w, 1000, 0)); /* the first again */
-	assert_true(look(w, 1000, 0));
-	w->now_ns += GPC_SECOND_NS;
+	assert_false(look(w, 2000, 0)); /* the first again */
+	assert_true(look(w, 2000, 0));
+	w->now_ns += 2 * GPC_SECOND_NS;
 	assert_false(gpc_crowd_is_calm(&w->crowd, w->now_ns, "/proc/self/none"));
 }
 

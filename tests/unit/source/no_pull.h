@@ -17,7 +17,7 @@ static inline bool no_pull(void *ctx, uint32_t cpu, const void *record, size_t n
 	return false;
 }
 
-static inline void no_hangs(void *ctx, const struct gpc_pulled *ret)
+static inline void no_hangs(void *ctx, struct gpc_pulled *ret)
 {
 	(void)ctx;
 	(void)ret;

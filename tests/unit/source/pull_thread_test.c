@@ -48,7 +48,7 @@ static bool pull(void *ctx, uint32_t cpu, const void *record, size_t n,
 	return r.time % 2;
 }
 
-static void hangs(void *ctx, const struct gpc_pulled *ret)
+static void hangs(void *ctx, struct gpc_pulled *ret)
 {
 	struct world *w = ctx;
 
