@@ -25,6 +25,7 @@
 
 struct call {
 	struct gpc_pulls *p;
+	struct gpc_pull_share *mine;
 	struct gpc_puller *t;
 	struct gpc_names *names;
 	struct gpc_perf_record record;
@@ -174,9 +175,9 @@ static void count_exact(const struct call *c)
 {
 	if (!is_checkable(c))
 		return;
-	GPC_PULL_ADD(c->p, checked, 1);
+	GPC_PULL_ADD(c->mine, checked, 1);
 	if (c->sample.flags & GPC_PULL_EXACT)
-		GPC_PULL_ADD(c->p, exact, 1);
+		GPC_PULL_ADD(c->mine, exact, 1);
 }
 
 static void reset_out(struct call *c)
@@ -238,7 +239,7 @@ static bool walk(struct call *c)
 	if (!is_whole)
 		st = ask(c);
 	if (st < 0 || !is_sane(&c->out)) {
-		GPC_PULL_ADD(c->p, failed, 1);
+		GPC_PULL_ADD(c->mine, failed, 1);
 		return false;
 	}
 	if (!c->out.n)
@@ -431,7 +432,7 @@ static bool step_up(struct call *c)
 		return false;
 	/* Half a stack is worse than the native one. */
 	if (st < 0 || !is_whole) {
-		GPC_PULL_ADD(c->p, failed, 1);
+		GPC_PULL_ADD(c->mine, failed, 1);
 		return false;
 	}
 	c->is_joined = true;
@@ -457,26 +458,26 @@ static struct gpc_puller *get_puller(struct gpc_pulls *p, int32_t pid, struct gp
 static void count_age(struct call *c, uint64_t now)
 {
 	uint64_t age = now > c->record.time ? now - c->record.time : 0;
-	uint64_t max = __atomic_load_n(&c->p->stats.age_max_ns, __ATOMIC_RELAXED);
+	uint64_t max = __atomic_load_n(&c->mine->stats.age_max_ns, __ATOMIC_RELAXED);
 
-	GPC_PULL_ADD(c->p, read, 1);
-	GPC_PULL_ADD(c->p, age_ns, age);
+	GPC_PULL_ADD(c->mine, read, 1);
+	GPC_PULL_ADD(c->mine, age_ns, age);
 	if (age > max)
-		__atomic_store_n(&c->p->stats.age_max_ns, age, __ATOMIC_RELAXED);
+		__atomic_store_n(&c->mine->stats.age_max_ns, age, __ATOMIC_RELAXED);
 }
 
 /* False: too long. */
-static bool was_quick(struct call *c, uint32_t cpu, const struct gpc_pull_effort *begin)
+static bool was_quick(struct call *c, const struct gpc_pull_effort *begin)
 {
 	uint64_t took = gpc_pull_effort_ns(begin, SLOW_NS);
 
-	__atomic_add_fetch(&c->p->shares[cpu].spent_ns, took, __ATOMIC_RELAXED);
-	GPC_PULL_ADD(c->p, pull_ns, took);
+	__atomic_add_fetch(&c->mine->spent_ns, took, __ATOMIC_RELAXED);
+	GPC_PULL_ADD(c->mine, pull_ns, took);
 	if (took <= SLOW_NS) {
 		__atomic_store_n(&c->t->slow, 0, __ATOMIC_RELAXED);
 		return true;
 	}
-	GPC_PULL_ADD(c->p, slow, 1);
+	GPC_PULL_ADD(c->mine, slow, 1);
 	if (__atomic_add_fetch(&c->t->slow, 1, __ATOMIC_RELAXED) >= SLOW_MAX)
 		gpc_puller_give_up(c->t, "its answers take too long: left alone from now on");
 	return false;
@@ -493,9 +494,9 @@ static bool recall(struct call *c, uint64_t now)
 		return false;
 	c->ret->epoch = w.epoch;
 	count_age(c, now);
-	GPC_PULL_ADD(c->p, checked, c->record.sample.stack_bytes >= CHECK_BYTES);
-	GPC_PULL_ADD(c->p, answered, 1);
-	GPC_PULL_ADD(c->p, alone, 1);
+	GPC_PULL_ADD(c->mine, checked, c->record.sample.stack_bytes >= CHECK_BYTES);
+	GPC_PULL_ADD(c->mine, answered, 1);
+	GPC_PULL_ADD(c->mine, alone, 1);
 	return true;
 }
 
@@ -504,8 +505,8 @@ static bool answer(struct call *c, uint32_t cpu, const struct gpc_perf_format *f
 {
 	bool has_frames;
 
-	if (!gpc_pull_has_share(c->p, cpu, begin->ns)) {
-		GPC_PULL_ADD(c->p, skipped, 1);
+	if (!gpc_pull_has_share(c->mine, begin->ns)) {
+		GPC_PULL_ADD(c->mine, skipped, 1);
 		return false;
 	}
 	c->begun_ns = begin->ns;
@@ -524,13 +525,13 @@ static bool answer(struct call *c, uint32_t cpu, const struct gpc_perf_format *f
 	if (gpc_puller_is_back(c->p, c->t, c->ret) && c->native_unwind.own)
 		gpc_native_rest(&c->native_unwind.own->native);
 	count_exact(c);
-	if (!was_quick(c, cpu, begin) || !has_frames)
+	if (!was_quick(c, begin) || !has_frames)
 		return false;
-	GPC_PULL_ADD(c->p, answered, 1);
+	GPC_PULL_ADD(c->mine, answered, 1);
 	if (c->is_joined)
-		GPC_PULL_ADD(c->p, joined, 1);
+		GPC_PULL_ADD(c->mine, joined, 1);
 	else
-		GPC_PULL_ADD(c->p, alone, 1);
+		GPC_PULL_ADD(c->mine, alone, 1);
 	return true;
 }
 
@@ -541,16 +542,17 @@ GPC_HOT bool gpc_pulls_pull(void *pulls, uint32_t cpu, const void *record, size_
 	bool has_frames = false;
 
 	c.p = pulls;
+	c.mine = gpc_pull_share(pulls, cpu);
 	c.ret = ret;
 	c.native_unwind.code = NULL;
 	c.native_unwind.own = NULL;
 	ret->stack_from = ret->stack_to = 0;
 	if (!gpc_perf_decode(record, n, format, &c.record) || !c.record.sample.n_regs)
 		return false;
-	__atomic_add_fetch(&c.p->inside, 1, __ATOMIC_ACQ_REL);
+	__atomic_add_fetch(&c.mine->inside, 1, __ATOMIC_ACQ_REL);
 	c.t = get_puller(c.p, (int32_t)c.record.pid, &c.names);
 	if (!c.t) {
-		__atomic_sub_fetch(&c.p->inside, 1, __ATOMIC_ACQ_REL);
+		__atomic_sub_fetch(&c.mine->inside, 1, __ATOMIC_ACQ_REL);
 		return false;
 	}
 	if (gpc_pull_may_ask(c.p, c.t) && !__atomic_load_n(&c.t->is_given_up, __ATOMIC_ACQUIRE) &&
@@ -558,7 +560,7 @@ GPC_HOT bool gpc_pulls_pull(void *pulls, uint32_t cpu, const void *record, size_
 		struct gpc_pull_effort begin =
 			gpc_pull_effort_begin(is_realtime(&c), ret->begun_ns);
 
-		GPC_PULL_ADD(c.p, asked, 1);
+		GPC_PULL_ADD(c.mine, asked, 1);
 		c.native_unwind.own = gpc_pull_own(ret);
 		has_frames = recall(&c, begin.ns) || answer(&c, cpu, format, &begin);
 		gpc_pull_native_end(&c.native_unwind);
@@ -569,6 +571,6 @@ GPC_HOT bool gpc_pulls_pull(void *pulls, uint32_t cpu, const void *record, size_
 					    &ret->stack_to);
 	gpc_names_put(c.names);
 	gpc_puller_put(c.t);
-	__atomic_sub_fetch(&c.p->inside, 1, __ATOMIC_ACQ_REL);
+	__atomic_sub_fetch(&c.mine->inside, 1, __ATOMIC_ACQ_REL);
 	return has_frames;
 }

@@ -9,7 +9,7 @@
 #include "base/io.h"
 
 #define LOOK_NS (2 * GPC_SECOND_NS)
-#define PART    25 /* an eighth of that is what readers make wait themselves */
+#define PART    16 /* a twelfth of that is what readers make wait themselves */
 
 /* The time in which some thread waited, since boot (Documentation/accounting/psi.rst). */
 static bool read_waited(const char *path, uint64_t *ret)

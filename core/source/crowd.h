@@ -13,7 +13,7 @@ struct gpc_crowd { /* zeroed at first */
 };
 
 /* Now and then, with /proc/pressure/cpu (NULL: of this machine). False: threads have waited
- * in more than a twenty-fifth of the last two seconds or longer, or the kernel does not tell (it is
+ * in more than a sixteenth of the last two seconds or longer, or the kernel does not tell (it is
  * built or started without pressure stall information). */
 bool gpc_crowd_is_calm(struct gpc_crowd *c, uint64_t now_ns, const char *path);
 

@@ -45,6 +45,15 @@ void gpc_native_rest(struct gpc_native *n)
 		gpc_native_let_go(n, n->held[i].image);
 }
 
+_Static_assert(GPC_NATIVE_RULES == UINT8_MAX + 1, "a place has a number of eight bits");
+
+GPC_HOT static void expect_the_same(struct gpc_native_rules *recent)
+{
+	for (unsigned i = 0; i < recent->n_met; i++)
+		__builtin_prefetch(&recent->at[recent->met[i]]);
+	recent->n_met = 0;
+}
+
 static void learn(struct gpc_native_place *place, const struct gpc_code *code)
 {
 	const struct gpc_packed_rule *rule;
@@ -65,11 +74,14 @@ GPC_HOT const struct gpc_packed_rule *gpc_native_rule(void *ctx, const struct gp
 {
 	struct gpc_native_rules *recent = ((struct gpc_native_look *)ctx)->n->recent;
 	uint64_t hash = (code->vaddr + code->image) * UINT64_C(0x9E3779B97F4A7C15);
+	uint8_t number = (uint8_t)(hash >> 40);
 	struct gpc_native_place *place;
 
 	if (!recent || !code->image)
 		return gpc_unwind_table_find(code->table, code->vaddr);
-	place = &recent->at[(hash >> 40) % GPC_NATIVE_RULES];
+	if (recent->n_met < GPC_NATIVE_MET)
+		recent->met[recent->n_met++] = number;
+	place = &recent->at[number];
 	if (place->image != code->image || place->vaddr != code->vaddr)
 		learn(place, code);
 	return place->has_words ? (const void *)place->words
@@ -254,6 +266,8 @@ GPC_HOT enum gpc_native_answer gpc_native_unwind(struct gpc_native *n,
 	/* Of a process that is gone before its mappings were read nothing is known. */
 	if (q->mode == GPC_UNWIND_FP || !s->n_regs || !q->space->n)
 		return GPC_NATIVE_CHAIN;
+	if (n->recent)
+		expect_the_same(n->recent);
 	gpc_regs_unwind(s->regs, &regs);
 	v.mem.start = regs.r[v.arch->sp];
 	v.mem.bytes = s->stack;

@@ -24,6 +24,7 @@ enum gpc_unwind_mode {
  * touches memory that nobody else does. A cache line each. Zeroed at first. */
 #define GPC_NATIVE_RULES      256
 #define GPC_NATIVE_RULE_WORDS 12
+#define GPC_NATIVE_MET        62
 struct gpc_native_rules {
 	struct gpc_native_place {
 		uint64_t vaddr;
@@ -32,6 +33,10 @@ struct gpc_native_rules {
 		bool has_words;
 		uint32_t words[GPC_NATIVE_RULE_WORDS]; /* a copy of its struct gpc_packed_rule */
 	} at[GPC_NATIVE_RULES];
+	/* Those of the last stack: the next one is likely to need them, and they can be on
+	 * their way all at once. */
+	uint16_t n_met;
+	uint8_t met[GPC_NATIVE_MET];
 };
 _Static_assert(sizeof(struct gpc_native_place) == 64, "a cache line");
 

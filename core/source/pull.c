@@ -26,11 +26,12 @@ gpc_status gpc_pulls_new(struct gpc_mem *mem, struct gpc_log *log, struct gpc_pu
 	if (!p)
 		return gpc_err_nomem(err);
 	p->n_cpus = cpus > 0 ? (uint32_t)cpus : 1;
-	p->shares = calloc(p->n_cpus, sizeof *p->shares);
+	p->shares = aligned_alloc(_Alignof(struct gpc_pull_share), p->n_cpus * sizeof *p->shares);
 	if (!p->shares) {
 		free(p);
 		return gpc_err_nomem(err);
 	}
+	memset(p->shares, 0, p->n_cpus * sizeof *p->shares);
 	p->mem = mem;
 	p->log = log;
 	gpc_mutex_init_inherit(&p->lock);
@@ -55,7 +56,10 @@ GPC_HOT void gpc_puller_put(struct gpc_puller *t)
 
 bool gpc_pulls_has_stuck(struct gpc_pulls *p)
 {
-	return __atomic_load_n(&p->inside, __ATOMIC_ACQUIRE) > 0;
+	for (uint32_t i = 0; i < p->n_cpus; i++)
+		if (__atomic_load_n(&p->shares[i].inside, __ATOMIC_ACQUIRE))
+			return true;
+	return false;
 }
 
 bool gpc_pulls_free(struct gpc_pulls *p)
@@ -402,11 +406,20 @@ void gpc_pulls_new_thread(struct gpc_pulls *p, int32_t pid, int32_t tid)
 		gpc_puller_forget(t, tid);
 }
 
+static void add_stats(struct gpc_pull_stats *to, const struct gpc_pull_stats *from)
+{
+	uint64_t max = __atomic_load_n(&from->age_max_ns, __ATOMIC_RELAXED);
+	uint64_t last = to->age_max_ns;
+
+	for (size_t i = 0; i < sizeof *to / sizeof(uint64_t); i++)
+		((uint64_t *)to)[i] +=
+			__atomic_load_n(&((const uint64_t *)from)[i], __ATOMIC_RELAXED);
+	to->age_max_ns = max > last ? max : last;
+}
+
 void gpc_pulls_stats(struct gpc_pulls *p, struct gpc_pull_stats *ret)
 {
-	uint64_t *to = (uint64_t *)ret;
-	uint64_t *from = (uint64_t *)&p->stats;
-
-	for (size_t i = 0; i < sizeof *ret / sizeof *to; i++)
-		to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+	*ret = (struct gpc_pull_stats){0};
+	for (uint32_t i = 0; i < p->n_cpus; i++)
+		add_stats(ret, &p->shares[i].stats);
 }

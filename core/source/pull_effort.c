@@ -37,13 +37,8 @@ GPC_HOT uint64_t gpc_pull_effort_ns(const struct gpc_pull_effort *begin, uint64_
 	return now.waits != begin->waits ? took : now.cpu_ns - begin->cpu_ns;
 }
 
-GPC_HOT bool gpc_pull_has_share(struct gpc_pulls *p, uint32_t cpu, uint64_t now)
+GPC_HOT bool gpc_pull_has_share(struct gpc_pull_share *share, uint64_t now)
 {
-	struct gpc_cpu_share *share;
-
-	if (cpu >= p->n_cpus)
-		return false;
-	share = &p->shares[cpu];
 	if (__atomic_load_n(&share->second, __ATOMIC_RELAXED) != now / GPC_SECOND_NS) {
 		__atomic_store_n(&share->second, now / GPC_SECOND_NS, __ATOMIC_RELAXED);
 		__atomic_store_n(&share->spent_ns, 0, __ATOMIC_RELAXED);

@@ -57,22 +57,24 @@ struct gpc_puller {
 	struct gpc_pull_code *code;          /* NULL: not known yet */
 };
 
-/* What readers of one CPU have used of it in this second. */
-struct gpc_cpu_share {
-	uint64_t second, spent_ns; /* atomic: one that was given up may come back */
+/* What the reader of one CPU writes at each sample: nothing that another one writes too, whose
+ * CPU it would have to come from. Members are atomic: a reader that was given up may come
+ * back. */
+struct gpc_pull_share {
+	_Alignas(64) uint64_t second, spent_ns; /* of the CPU in this second */
+	uint32_t inside;                        /* readers in gpc_pulls_pull */
+	struct gpc_pull_stats stats;
 };
 
 struct gpc_pulls {
 	struct gpc_mem *mem;
 	struct gpc_log *log;
 	uint32_t n_cpus;
-	struct gpc_cpu_share *shares;     /* one per CPU */
-	struct gpc_pull_stats stats;      /* members are atomic */
+	struct gpc_pull_share *shares;    /* one per CPU */
 	struct gpc_unwind_tables *tables; /* atomic; NULL: frame pointers only */
 	enum gpc_unwind_mode unwind;      /* atomic */
 	bool is_realtime;                 /* atomic: all readers are */
 	bool keeps_stacks;                /* records are wanted whole; set before readers are */
-	uint32_t inside;                  /* atomic: readers in gpc_pulls_pull */
 	/* Held to say that who is asked (gpc_pulled.asked) hangs, which a reader that comes
 	 * back waits for: before the lock of a puller. */
 	pthread_mutex_t asked_lock;
@@ -138,8 +140,14 @@ void gpc_pull_code_put(struct gpc_pull_code *code); /* NULL is fine */
 enum gpc_unwind_result gpc_pull_native_up(struct gpc_pull_native *n, struct gpc_unwind_regs *regs,
 					  uint64_t *place);
 
-#define GPC_PULL_ADD(p, member, value) \
-	__atomic_add_fetch(&(p)->stats.member, (value), __ATOMIC_RELAXED)
+/* [reader] */
+static inline struct gpc_pull_share *gpc_pull_share(struct gpc_pulls *p, uint32_t cpu)
+{
+	return &p->shares[cpu < p->n_cpus ? cpu : 0];
+}
+
+#define GPC_PULL_ADD(share, member, value) \
+	__atomic_add_fetch(&(share)->stats.member, (value), __ATOMIC_RELAXED)
 
 void gpc_puller_put(struct gpc_puller *t);
 
@@ -161,7 +169,7 @@ struct gpc_pull_effort gpc_pull_effort_begin(bool is_realtime, uint64_t now);
  * waited. */
 uint64_t gpc_pull_effort_ns(const struct gpc_pull_effort *begin, uint64_t slow_ns);
 /* May this CPU's reader go on in this second? */
-bool gpc_pull_has_share(struct gpc_pulls *p, uint32_t cpu, uint64_t now);
+bool gpc_pull_has_share(struct gpc_pull_share *share, uint64_t now);
 
 /* ---- pull_names.c ------------------------------------------------------------- */
 

@@ -70,8 +70,8 @@ static void by_what_waited(void **state)
 	struct world *w = *state;
 
 	assert_false(look(w, 0, 0)); /* of before nothing is known */
-	assert_true(look(w, 2000, 70000));
-	assert_false(look(w, 2000, 90000));
+	assert_true(look(w, 2000, 115000));
+	assert_false(look(w, 2000, 135000));
 	assert_false(look(w, 2000, 1800000));
 	/* The answer holds for two seconds. */
 	assert_false(look(w, 1000, 0));
