@@ -487,8 +487,12 @@ static void confirm(struct py_codes *c, uint64_t at, uint64_t now)
 
 	pthread_mutex_lock(&c->lock);
 	e = place(c->slots, c->room, at);
-	if (e->code)
+	if (e->code) {
 		e->checked_ns = now;
+		/* Of a parent process: here it is known from now on. */
+		if (!e->since_ns)
+			e->since_ns = now;
+	}
 	pthread_mutex_unlock(&c->lock);
 }
 
