@@ -63,7 +63,7 @@ static bool make_room(struct gpc_u64map *m)
 	return true;
 }
 
-static struct gpc_map_slot *find(const struct gpc_u64map *m, uint64_t key)
+GPC_HOT static struct gpc_map_slot *find(const struct gpc_u64map *m, uint64_t key)
 {
 	if (!m->room)
 		return NULL;

@@ -124,7 +124,7 @@ static void find_native(struct call *c)
 }
 
 /* Is the stack still as it was when the sample was taken? */
-static bool is_unchanged(const struct call *c)
+GPC_HOT static bool is_unchanged(const struct call *c)
 {
 	uint8_t now[CHECK_BYTES];
 
@@ -223,13 +223,13 @@ static void remember(struct call *c)
 	gpc_pull_remember(c->native_unwind.own, &w, c->begun_ns, c->ret);
 }
 
-static gpc_status ask(struct call *c)
+GPC_HOT static gpc_status ask(struct call *c)
 {
 	reset_out(c);
 	return c->t->c.walk->walk(c->t->c.self, c->t->c.tctx, &c->sample, &c->out);
 }
 
-static bool walk(struct call *c)
+GPC_HOT static bool walk(struct call *c)
 {
 	bool is_late = !(c->sample.flags & GPC_PULL_EXACT);
 	gpc_status st = ask(c);
@@ -256,7 +256,7 @@ static bool walk(struct call *c)
 
 static bool is_claimed(struct gpc_puller *t, uint64_t pc)
 {
-	autolock(&t->lock);
+	autohold(&t->lock);
 	size_t from = 0, to = t->ranges.n;
 
 	while (from < to) {
@@ -441,11 +441,12 @@ static bool step_up(struct call *c)
 
 /* ---- one sample -------------------------------------------------------------------------- */
 
-static struct gpc_puller *get_puller(struct gpc_pulls *p, int32_t pid, struct gpc_names **names)
+GPC_HOT static struct gpc_puller *get_puller(struct gpc_pulls *p, int32_t pid,
+					     struct gpc_names **names)
 {
 	uint64_t value;
 	struct gpc_puller *t;
-	autolock(&p->lock);
+	autohold(&p->lock);
 
 	if (!p->names || !gpc_u64map_get(&p->by_pid, (uint32_t)pid, &value))
 		return NULL;
@@ -455,7 +456,7 @@ static struct gpc_puller *get_puller(struct gpc_pulls *p, int32_t pid, struct gp
 	return t;
 }
 
-static void count_age(struct call *c, uint64_t now)
+GPC_HOT static void count_age(struct call *c, uint64_t now)
 {
 	uint64_t age = now > c->record.time ? now - c->record.time : 0;
 	uint64_t max = __atomic_load_n(&c->mine->stats.age_max_ns, __ATOMIC_RELAXED);
@@ -485,7 +486,7 @@ static bool was_quick(struct call *c, const struct gpc_pull_effort *begin)
 
 /* A thread that has run on is where it is now. When it was looked at since the sample was
  * taken, for another one of the batch, that was nearer to it. */
-static bool recall(struct call *c, uint64_t now)
+GPC_HOT static bool recall(struct call *c, uint64_t now)
 {
 	struct gpc_pull_whom w = whom(c);
 
@@ -500,8 +501,8 @@ static bool recall(struct call *c, uint64_t now)
 	return true;
 }
 
-static bool answer(struct call *c, uint32_t cpu, const struct gpc_perf_format *format,
-		   const struct gpc_pull_effort *begin)
+GPC_HOT static bool answer(struct call *c, uint32_t cpu, const struct gpc_perf_format *format,
+			   const struct gpc_pull_effort *begin)
 {
 	bool has_frames;
 

@@ -9,8 +9,8 @@
 
 #define HELD (sizeof(((struct gpc_native *)0)->held) / sizeof(((struct gpc_native *)0)->held[0]))
 
-static enum gpc_code_state hold(struct gpc_native *n, uint32_t image,
-				const struct gpc_unwind_table **ret)
+GPC_HOT static enum gpc_code_state hold(struct gpc_native *n, uint32_t image,
+					const struct gpc_unwind_table **ret)
 {
 	size_t i = image % HELD;
 	enum gpc_code_state state;
@@ -54,12 +54,11 @@ GPC_HOT static void expect_the_same(struct gpc_native_rules *recent)
 	recent->n_met = 0;
 }
 
-static void learn(struct gpc_native_place *place, const struct gpc_code *code)
+GPC_HOT static void learn(struct gpc_native_place *place, const struct gpc_code *code)
 {
 	const struct gpc_packed_rule *rule;
 
-	place->image = code->image;
-	place->vaddr = code->vaddr;
+	place->has_rule = true;
 	place->rule = gpc_unwind_table_number(code->table, code->vaddr);
 	rule = gpc_unwind_table_rule(code->table, place->rule);
 	place->has_words =
@@ -68,21 +67,16 @@ static void learn(struct gpc_native_place *place, const struct gpc_code *code)
 		memcpy(place->words, rule, sizeof *rule + rule->n * sizeof *rule->reg);
 }
 
-/* The table of an image is the same whenever it is built, as its file is. That of code
- * which a process makes is not. */
 GPC_HOT const struct gpc_packed_rule *gpc_native_rule(void *ctx, const struct gpc_code *code)
 {
 	struct gpc_native_rules *recent = ((struct gpc_native_look *)ctx)->n->recent;
-	uint64_t hash = (code->vaddr + code->image) * UINT64_C(0x9E3779B97F4A7C15);
-	uint8_t number = (uint8_t)(hash >> 40);
-	struct gpc_native_place *place;
+	struct gpc_native_place *place = code->known;
 
-	if (!recent || !code->image)
+	if (!place)
 		return gpc_unwind_table_find(code->table, code->vaddr);
 	if (recent->n_met < GPC_NATIVE_MET)
-		recent->met[recent->n_met++] = number;
-	place = &recent->at[number];
-	if (place->image != code->image || place->vaddr != code->vaddr)
+		recent->met[recent->n_met++] = (uint8_t)(place - recent->at);
+	if (!place->has_rule)
 		learn(place, code);
 	return place->has_words ? (const void *)place->words
 				: gpc_unwind_table_rule(code->table, place->rule);
@@ -111,24 +105,48 @@ static enum gpc_code_state find_made(struct gpc_native_look *l, uint64_t address
 	if (is_stale(l) && !l->is_last)
 		return GPC_CODE_WAITING;
 	ret->vaddr = address;
-	ret->image = 0;
+	ret->known = NULL;
 	return gpc_unwind_table_find(ret->table, address) ? GPC_CODE_KNOWN : GPC_CODE_PLAIN;
 }
 
-static enum gpc_code_state of_image(struct gpc_native_look *l, const struct gpc_area *a,
-				    uint64_t address, struct gpc_code *ret)
+/* The table of an image is the same whenever it is built, as its file is. That of code
+ * which a process makes is not, and is not kept. False: there is no code. */
+GPC_HOT static bool find_place(struct gpc_native_rules *recent, uint32_t image, uint64_t offset,
+			       struct gpc_code *ret)
+{
+	uint64_t hash = (offset + image) * UINT64_C(0x9E3779B97F4A7C15);
+	struct gpc_native_place *place = &recent->at[(uint8_t)(hash >> 40)];
+
+	ret->known = place;
+	ret->vaddr = place->vaddr;
+	if (place->image == image && place->offset == offset)
+		return true;
+	if (!gpc_unwind_table_vaddr(ret->table, offset, &ret->vaddr))
+		return false;
+	place->image = image;
+	place->offset = offset;
+	place->vaddr = ret->vaddr;
+	place->has_rule = false;
+	return true;
+}
+
+GPC_HOT static enum gpc_code_state of_image(struct gpc_native_look *l, const struct gpc_area *a,
+					    uint64_t address, struct gpc_code *ret)
 {
 	uint32_t image = a->kind == GPC_AREA_VDSO ? GPC_UNWIND_VDSO : a->image;
+	uint64_t offset = address - a->start + a->offset;
 	enum gpc_code_state state;
+	bool is_code;
 
 	if (!image)
 		return GPC_CODE_PLAIN;
 	state = hold(l->n, image, &ret->table);
-	ret->image = image;
-	if (state == GPC_CODE_KNOWN &&
-	    !gpc_unwind_table_vaddr(ret->table, address - a->start + a->offset, &ret->vaddr))
-		return GPC_CODE_PLAIN;
-	return state;
+	if (state != GPC_CODE_KNOWN)
+		return state;
+	ret->known = NULL;
+	is_code = l->n->recent ? find_place(l->n->recent, image, offset, ret)
+			       : gpc_unwind_table_vaddr(ret->table, offset, &ret->vaddr);
+	return is_code ? GPC_CODE_KNOWN : GPC_CODE_PLAIN;
 }
 
 GPC_HOT enum gpc_code_state gpc_native_find(void *ctx, uint64_t address, struct gpc_code *ret)
@@ -223,7 +241,7 @@ static bool is_better(const struct stack *a, const struct stack *b)
 	return a->n > b->n;
 }
 
-static void end(struct gpc_native *n, const struct stack *s, struct gpc_pulled *ret)
+GPC_HOT static void end(struct gpc_native *n, const struct stack *s, struct gpc_pulled *ret)
 {
 	uint32_t room = GPC_PULLED_MAX;
 

@@ -23,13 +23,15 @@ enum gpc_unwind_mode {
 /* Rules of places of images, by a hash of both: stacks are alike, and looking in a table
  * touches memory that nobody else does. A cache line each. Zeroed at first. */
 #define GPC_NATIVE_RULES      256
-#define GPC_NATIVE_RULE_WORDS 12
+#define GPC_NATIVE_RULE_WORDS 10 /* x86-64: a head of two, and seven registers at most */
 #define GPC_NATIVE_MET        62
 struct gpc_native_rules {
 	struct gpc_native_place {
+		uint64_t offset; /* in the image's file */
 		uint64_t vaddr;
 		uint32_t image; /* 0: none */
 		uint16_t rule;  /* gpc_unwind_table_number */
+		bool has_rule;  /* that is known */
 		bool has_words;
 		uint32_t words[GPC_NATIVE_RULE_WORDS]; /* a copy of its struct gpc_packed_rule */
 	} at[GPC_NATIVE_RULES];

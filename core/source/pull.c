@@ -34,8 +34,6 @@ gpc_status gpc_pulls_new(struct gpc_mem *mem, struct gpc_log *log, struct gpc_pu
 	memset(p->shares, 0, p->n_cpus * sizeof *p->shares);
 	p->mem = mem;
 	p->log = log;
-	gpc_mutex_init_inherit(&p->lock);
-	gpc_mutex_init_inherit(&p->asked_lock);
 	*ret = p;
 	return GPC_OK;
 }
@@ -50,7 +48,6 @@ GPC_HOT void gpc_puller_put(struct gpc_puller *t)
 	vec_deinit(&t->hung);
 	vec_deinit(&t->unknown_tids);
 	gpc_pull_code_put(t->code);
-	pthread_mutex_destroy(&t->lock);
 	free(t);
 }
 
@@ -72,8 +69,6 @@ bool gpc_pulls_free(struct gpc_pulls *p)
 	vec_deinit(&p->early);
 	gpc_names_put(p->names);
 	free(p->shares);
-	pthread_mutex_destroy(&p->asked_lock);
-	pthread_mutex_destroy(&p->lock);
 	free(p);
 	return true;
 }
@@ -92,10 +87,10 @@ void gpc_pulls_set_names(struct gpc_pulls *p, struct gpc_names *names)
 {
 	struct gpc_names *old;
 
-	pthread_mutex_lock(&p->lock);
+	gpc_lock_take(&p->lock);
 	old = p->names;
 	p->names = gpc_names_get(names);
-	pthread_mutex_unlock(&p->lock);
+	gpc_lock_give(&p->lock);
 	gpc_names_put(old);
 }
 
@@ -114,7 +109,7 @@ static struct gpc_puller *first_of(struct gpc_pulls *p, int32_t pid)
 static gpc_status insert_range(struct gpc_puller *t, const struct gpc_code_range *r)
 {
 	size_t i = t->ranges.n;
-	autolock(&t->lock);
+	autohold(&t->lock);
 
 	if (t->ranges.n >= RANGES_MAX)
 		return GPC_E_BUDGET;
@@ -156,12 +151,11 @@ gpc_status gpc_pulls_add(struct gpc_pulls *p, const struct gpc_pull_collector *c
 	t->target = c->target->id;
 	t->pid = c->target->pid;
 	t->is_same_ns = c->target->ns_pid == c->target->pid;
-	gpc_mutex_init_inherit(&t->lock);
 	if (gpc_mem_open(p->mem, t->target, t->pid, err) < 0) {
 		gpc_puller_put(t);
 		return err ? err->code : GPC_E_PERM;
 	}
-	autolock(&p->lock);
+	autohold(&p->lock);
 	take_early(p, c->self, t->target, t);
 	t->next = first_of(p, t->pid);
 	if (!gpc_u64map_set(&p->by_pid, (uint32_t)t->pid, (uintptr_t)t)) {
@@ -176,7 +170,7 @@ gpc_status gpc_pulls_add(struct gpc_pulls *p, const struct gpc_pull_collector *c
 /* Takes it out of the list of its pid; the list's reference becomes ours. */
 static struct gpc_puller *unlink_puller(struct gpc_pulls *p, const void *self, uint64_t target)
 {
-	autolock(&p->lock);
+	autohold(&p->lock);
 
 	take_early(p, self, target, NULL);
 	for (size_t i = 0; i < p->by_pid.room; i++) {
@@ -220,7 +214,7 @@ bool gpc_pulls_remove(struct gpc_pulls *p, const void *self, uint64_t target)
 
 size_t gpc_pulls_count(struct gpc_pulls *p)
 {
-	autolock(&p->lock);
+	autohold(&p->lock);
 
 	return p->n;
 }
@@ -238,7 +232,7 @@ void gpc_puller_give_up(struct gpc_puller *t, const char *why)
  * back soon. */
 static void add_hung(struct gpc_puller *t, const struct gpc_pulled *ret)
 {
-	autolock(&t->lock);
+	autohold(&t->lock);
 
 	if (!vec_push(&t->hung, ret))
 		return;
@@ -250,7 +244,7 @@ void gpc_pulls_hangs(void *pulls, struct gpc_pulled *ret)
 {
 	struct gpc_pulls *p = pulls;
 	struct gpc_puller *t;
-	autolock(&p->asked_lock);
+	autohold(&p->asked_lock);
 
 	/* While it is asked the reader has a reference, and once it is marked it waits for the
 	 * lock before it gives that back; it may be back by now. */
@@ -269,10 +263,10 @@ GPC_HOT bool gpc_puller_is_back(struct gpc_pulls *p, struct gpc_puller *t, struc
 	if (__atomic_compare_exchange_n(&ret->asked, &asked, NULL, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE))
 		return false;
-	pthread_mutex_lock(&p->asked_lock);
+	gpc_lock_take(&p->asked_lock);
 	__atomic_store_n(&ret->asked, NULL, __ATOMIC_RELEASE);
-	pthread_mutex_unlock(&p->asked_lock);
-	autolock(&t->lock);
+	gpc_lock_give(&p->asked_lock);
+	autohold(&t->lock);
 	for (size_t i = 0; i < t->hung.n; i++)
 		if (t->hung.at[i] == ret) {
 			t->hung.at[i--] = t->hung.at[--t->hung.n];
@@ -293,7 +287,7 @@ static void check_hanging(struct gpc_puller *t)
 
 static struct gpc_puller *get_puller(struct gpc_pulls *p, const void *self, uint64_t target)
 {
-	autolock(&p->lock);
+	autohold(&p->lock);
 
 	for (size_t i = 0; i < p->by_pid.room; i++) {
 		struct gpc_puller *t;
@@ -315,7 +309,7 @@ static struct gpc_puller *get_puller(struct gpc_pulls *p, const void *self, uint
 static gpc_status claim_early(struct gpc_pulls *p, const struct gpc_early_range *e)
 {
 	size_t n = 0;
-	autolock(&p->lock);
+	autohold(&p->lock);
 
 	for (size_t i = 0; i < p->early.n; i++)
 		n += p->early.at[i].self == e->self;
@@ -343,7 +337,7 @@ gpc_status gpc_pulls_claim(struct gpc_pulls *p, const void *self, uint64_t targe
 
 static gpc_status remove_range(struct gpc_puller *t, const struct gpc_code_range *r)
 {
-	autolock(&t->lock);
+	autohold(&t->lock);
 
 	for (size_t i = 0; i < t->ranges.n; i++) {
 		if (t->ranges.at[i].start != r->start || t->ranges.at[i].end != r->end)
@@ -375,7 +369,7 @@ void gpc_pulls_chores(struct gpc_pulls *p)
 {
 	vec(struct gpc_puller *) all = {0};
 
-	pthread_mutex_lock(&p->lock);
+	gpc_lock_take(&p->lock);
 	for (size_t i = 0; i < p->by_pid.room; i++) {
 		struct gpc_puller *t =
 			p->by_pid.slots[i].value
@@ -388,7 +382,7 @@ void gpc_pulls_chores(struct gpc_pulls *p)
 			__atomic_add_fetch(&t->refs, 1, __ATOMIC_RELAXED);
 		}
 	}
-	pthread_mutex_unlock(&p->lock);
+	gpc_lock_give(&p->lock);
 	for (size_t i = 0; i < all.n; i++) {
 		gpc_puller_chores(all.at[i]);
 		check_hanging(all.at[i]);
@@ -400,7 +394,7 @@ void gpc_pulls_chores(struct gpc_pulls *p)
 void gpc_pulls_new_thread(struct gpc_pulls *p, int32_t pid, int32_t tid)
 {
 	struct gpc_puller *t;
-	autolock(&p->lock);
+	autohold(&p->lock);
 
 	for (t = first_of(p, pid); t; t = t->next)
 		gpc_puller_forget(t, tid);

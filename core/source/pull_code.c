@@ -10,7 +10,7 @@
 #include "source/pull_impl.h"
 #include "source/regs.h"
 
-#define HOLD_NS    (200 * GPC_MS_NS)
+#define HOLD_NS    GPC_SECOND_NS
 #define CACHE_LINE 64
 #define AHEAD_MAX  64 /* images of a process whose tables are built before they are met */
 
@@ -20,9 +20,9 @@ GPC_HOT void gpc_pull_code_put(struct gpc_pull_code *code)
 		free(code);
 }
 
-static struct gpc_pull_code *get_code(struct gpc_puller *t)
+GPC_HOT static struct gpc_pull_code *get_code(struct gpc_puller *t)
 {
-	autolock(&t->lock);
+	autohold(&t->lock);
 
 	if (t->code)
 		__atomic_add_fetch(&t->code->refs, 1, __ATOMIC_RELAXED);
@@ -93,9 +93,9 @@ static void follow(struct gpc_puller *t, const struct gpc_space *space, uint32_t
 	if (!code)
 		return;
 	ask_for_tables(tables, space);
-	pthread_mutex_lock(&t->lock);
+	gpc_lock_take(&t->lock);
 	t->code = code;
-	pthread_mutex_unlock(&t->lock);
+	gpc_lock_give(&t->lock);
 	__atomic_store_n(&t->has_code, true, __ATOMIC_RELEASE);
 	gpc_pull_code_put(old);
 }
@@ -107,7 +107,7 @@ void gpc_pulls_follow_code(struct gpc_pulls *p, gpc_pulls_space *space, void *ct
 
 	if (!tables)
 		return;
-	pthread_mutex_lock(&p->lock);
+	gpc_lock_take(&p->lock);
 	for (size_t i = 0; i < p->by_pid.room; i++) {
 		struct gpc_puller *t =
 			p->by_pid.slots[i].value
@@ -118,7 +118,7 @@ void gpc_pulls_follow_code(struct gpc_pulls *p, gpc_pulls_space *space, void *ct
 			if (!(is_new_only && t->has_code) && vec_push(&all, t))
 				__atomic_add_fetch(&t->refs, 1, __ATOMIC_RELAXED);
 	}
-	pthread_mutex_unlock(&p->lock);
+	gpc_lock_give(&p->lock);
 	for (size_t i = 0; i < all.n; i++) {
 		uint32_t jit = 0;
 		const struct gpc_space *now = space(ctx, all.at[i]->target, &jit);
@@ -129,7 +129,7 @@ void gpc_pulls_follow_code(struct gpc_pulls *p, gpc_pulls_space *space, void *ct
 	vec_deinit(&all);
 }
 
-bool gpc_pull_may_ask(struct gpc_pulls *p, struct gpc_puller *t)
+GPC_HOT bool gpc_pull_may_ask(struct gpc_pulls *p, struct gpc_puller *t)
 {
 	return !__atomic_load_n(&p->tables, __ATOMIC_ACQUIRE) ||
 	       __atomic_load_n(&t->has_code, __ATOMIC_ACQUIRE);
@@ -233,7 +233,7 @@ static struct gpc_puller *puller_of(struct gpc_pulls *p, const struct gpc_target
 {
 	uint64_t value;
 	struct gpc_puller *t = NULL;
-	autolock(&p->lock);
+	autohold(&p->lock);
 
 	if (gpc_u64map_get(&p->by_pid, (uint32_t)target->pid, &value))
 		t = (struct gpc_puller *)(uintptr_t)value;

@@ -4,8 +4,7 @@
 #ifndef GPC_SOURCE_PULL_IMPL_H
 #define GPC_SOURCE_PULL_IMPL_H
 
-#include <pthread.h>
-
+#include "base/lock.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "source/pull.h"
@@ -48,7 +47,7 @@ struct gpc_puller {
 	uint64_t hangs_since_ns;           /* atomic: when the latest one was given up */
 	uint32_t slow;                     /* atomic: slow answers in a row */
 	struct gpc_puller *next;           /* of the same pid */
-	pthread_mutex_t lock;              /* covers what follows */
+	struct gpc_lock lock;              /* covers what follows */
 	vec(struct gpc_code_range) ranges; /* by start */
 	struct gpc_u64map tids;            /* tid -> its place in threads */
 	vec(struct gpc_pull_thread) threads;
@@ -77,8 +76,8 @@ struct gpc_pulls {
 	bool keeps_stacks;                /* records are wanted whole; set before readers are */
 	/* Held to say that who is asked (gpc_pulled.asked) hangs, which a reader that comes
 	 * back waits for: before the lock of a puller. */
-	pthread_mutex_t asked_lock;
-	pthread_mutex_t lock;     /* covers what follows */
+	struct gpc_lock asked_lock;
+	struct gpc_lock lock;     /* covers what follows */
 	struct gpc_u64map by_pid; /* -> first struct gpc_puller * */
 	size_t n;
 	vec(struct gpc_early_range) early;

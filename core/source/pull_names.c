@@ -39,7 +39,7 @@ GPC_HOT struct gpc_pull_thread gpc_puller_thread(struct gpc_puller *t, int32_t t
 
 	if (none.ns_tid && !wants_names(t))
 		return none;
-	autolock(&t->lock);
+	autohold(&t->lock);
 	if (gpc_u64map_get(&t->tids, (uint32_t)tid, &at))
 		return t->threads.at[at];
 	look_up_soon(t, tid);
@@ -58,7 +58,7 @@ static void read_thread(struct gpc_puller *t, int32_t tid)
 		text[strcspn(text, "\n")] = '\0';
 		snprintf(found.name, sizeof found.name, "%.15s", text);
 	}
-	autolock(&t->lock);
+	autohold(&t->lock);
 	if (t->threads.n >= THREADS_MAX) {
 		gpc_u64map_clear(&t->tids);
 		t->threads.n = 0;
@@ -72,19 +72,19 @@ void gpc_puller_chores(struct gpc_puller *t)
 	int32_t tids[UNKNOWN_MAX];
 	size_t n;
 
-	pthread_mutex_lock(&t->lock);
+	gpc_lock_take(&t->lock);
 	n = t->unknown_tids.n;
 	if (n)
 		memcpy(tids, t->unknown_tids.at, n * sizeof *tids);
 	t->unknown_tids.n = 0;
-	pthread_mutex_unlock(&t->lock);
+	gpc_lock_give(&t->lock);
 	for (size_t i = 0; i < n; i++)
 		read_thread(t, tids[i]);
 }
 
 void gpc_puller_forget(struct gpc_puller *t, int32_t tid)
 {
-	autolock(&t->lock);
+	autohold(&t->lock);
 
 	gpc_u64map_remove(&t->tids, (uint32_t)tid);
 }

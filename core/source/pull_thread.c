@@ -26,33 +26,36 @@
  * that hangs in a process may outlive everything else. */
 struct gpc_reader_thread {
 	int refs;
-	struct gpc_slot *slot; /* not to be touched by a thread that was given up */
-	uint32_t cpu;
-	int ring_fd;
-	uint64_t mean_ns; /* of the slot */
-	struct gpc_perf_format format;
-	struct gpc_pull_hooks hooks;
 	enum gpc_priority wanted, got;
 	pthread_t thread;
-	int epoll, stop_fd, tid;
-	/* Atomic. 0: not in pull(); GIVEN_UP: in there, and whoever comes back finds it. The
-	 * slot and the record in flight are the owner's from then on. */
-	uint64_t busy_since_ns;
+	int stop_fd, tid;
 	uint64_t suspect_since_ns, suspect_cpu_ns; /* the owner's */
-	bool is_stopping;                          /* atomic */
 	bool is_ready;
 	pthread_mutex_t lock; /* covers is_ready */
 	pthread_cond_t ready;
+
+	/* What each sample needs, in as few cache lines as can be. */
+	struct gpc_slot *slot; /* not to be touched by a thread that was given up */
+	uint32_t cpu;
+	int epoll;
+	int ring_fd;
+	bool is_stopping; /* atomic */
 	bool is_given_up; /* the thread's own, as what follows */
 	bool is_late;
+	/* Atomic. 0: not in pull(); GIVEN_UP: in there, and whoever comes back finds it. The
+	 * slot and the record in flight are the owner's from then on. */
+	uint64_t busy_since_ns;
 	uint64_t sampled_ns;
-	struct gpc_spacing spacing;
-	/* The slot's, so that the record in flight stays there for who hangs. */
-	struct gpc_ring ring;
 	const void *record; /* the one in flight, n bytes */
 	size_t n;
+	struct gpc_perf_format format;
+	struct gpc_pull_hooks hooks;
+	uint64_t mean_ns; /* of the slot */
+	/* The slot's, so that the record in flight stays there for who hangs. */
+	struct gpc_ring ring;
+	struct gpc_spacing spacing;
+	struct gpc_pulled pulled; /* begins with what is not large */
 	uint64_t wrapped[GPC_RECORD_MAX / 8];
-	struct gpc_pulled pulled;
 };
 
 const char *gpc_priority_name(enum gpc_priority p)
@@ -266,14 +269,14 @@ gpc_status gpc_reader_thread_start(struct gpc_slot *slot, const struct gpc_pull_
 
 	if (!t)
 		return gpc_err_nomem(err);
-	pthread_mutex_lock(&slot->lock);
+	gpc_lock_take(&slot->lock);
 	slot->thread = t;
-	pthread_mutex_unlock(&slot->lock);
+	gpc_lock_give(&slot->lock);
 	__atomic_add_fetch(&t->refs, 1, __ATOMIC_RELAXED);
 	if (gpc_thread_start(&t->thread, "gpc-reader", run, t, err) < 0) {
-		pthread_mutex_lock(&slot->lock);
+		gpc_lock_take(&slot->lock);
 		slot->thread = NULL;
-		pthread_mutex_unlock(&slot->lock);
+		gpc_lock_give(&slot->lock);
 		put(t);
 		put(t);
 		return GPC_E_SYSTEM;
@@ -300,9 +303,9 @@ static bool give_up(struct gpc_slot *slot, uint64_t since)
 	pthread_detach(t->thread);
 	gpc_spacing_end(slot->fd, slot->mean_ns);
 	t->hooks.hangs(t->hooks.ctx, &t->pulled);
-	pthread_mutex_lock(&slot->lock);
+	gpc_lock_take(&slot->lock);
 	slot->thread = NULL;
-	pthread_mutex_unlock(&slot->lock);
+	gpc_lock_give(&slot->lock);
 	put(t);
 	return true;
 }
@@ -339,9 +342,9 @@ void gpc_reader_thread_stop(struct gpc_slot *slot)
 			return;
 	} while (true);
 	gpc_spacing_end(slot->fd, slot->mean_ns);
-	pthread_mutex_lock(&slot->lock);
+	gpc_lock_take(&slot->lock);
 	slot->thread = NULL;
-	pthread_mutex_unlock(&slot->lock);
+	gpc_lock_give(&slot->lock);
 	put(t);
 }
 

@@ -18,10 +18,10 @@
 #include "source/sampler_impl.h"
 #include "source/sideband.h"
 
-#define TICK_MS      250                 /* rings are drained at least so often */
+#define TICK_MS      500                 /* rings are drained at least so often */
 #define CALM_MS      10                  /* and by wake-ups at most so often */
 #define SLACK_NS     (2 * GPC_MS_NS)     /* a CPU may publish a record so late */
-#define CPUS_NS      (2 * GPC_SECOND_NS) /* CPUs are counted so often */
+#define CPUS_NS      (5 * GPC_SECOND_NS) /* CPUs are counted so often */
 #define READERS_NS   (2 * GPC_SECOND_NS) /* a cut waits so long for readers */
 #define TABLES_NS    GPC_SECOND_NS       /* and for unwind tables */
 #define SYMBOL_BYTES (6u << 20)

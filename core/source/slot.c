@@ -28,7 +28,6 @@ struct gpc_slot *gpc_slot_new(uint32_t cpu, uint32_t stream)
 	s->cpu = cpu;
 	s->stream = stream;
 	s->fd = s->watched = -1;
-	gpc_mutex_init_inherit(&s->lock);
 	return s;
 }
 
@@ -43,7 +42,6 @@ void gpc_slot_free(struct gpc_slot *s)
 		close(s->fd);
 	vec_deinit(&s->others);
 	vec_deinit(&s->queue);
-	pthread_mutex_destroy(&s->lock);
 	free(s);
 }
 
@@ -66,7 +64,7 @@ static const struct entry *front(const struct gpc_slot *s)
 
 enum gpc_slot_state gpc_slot_next_time(struct gpc_slot *s, uint64_t *ret)
 {
-	autolock(&s->lock);
+	autohold(&s->lock);
 	const struct entry *e = front(s);
 
 	if (e) {
@@ -88,7 +86,7 @@ enum gpc_slot_state gpc_slot_next_time(struct gpc_slot *s, uint64_t *ret)
 bool gpc_slot_is_behind(struct gpc_slot *s, uint64_t until_ns)
 {
 	uint64_t time;
-	autolock(&s->lock);
+	autohold(&s->lock);
 
 	if (s->in_flight_ns)
 		return s->in_flight_ns < until_ns;
@@ -119,7 +117,7 @@ static const void *take_entry(struct gpc_slot *s, void *scratch, size_t *size,
 const void *gpc_slot_take(struct gpc_slot *s, void *scratch, size_t *size,
 			  struct gpc_pulled *pulled)
 {
-	autolock(&s->lock);
+	autohold(&s->lock);
 
 	pulled->n = 0;
 	if (front(s))
@@ -129,7 +127,7 @@ const void *gpc_slot_take(struct gpc_slot *s, void *scratch, size_t *size,
 
 void gpc_slot_refresh(struct gpc_slot *s)
 {
-	autolock(&s->lock);
+	autohold(&s->lock);
 
 	if (!s->thread)
 		gpc_ring_refresh(&s->ring);
@@ -137,7 +135,7 @@ void gpc_slot_refresh(struct gpc_slot *s)
 
 void gpc_slot_release(struct gpc_slot *s)
 {
-	autolock(&s->lock);
+	autohold(&s->lock);
 
 	if (!s->thread)
 		gpc_ring_release(&s->ring);
@@ -146,7 +144,7 @@ void gpc_slot_release(struct gpc_slot *s)
 /* ---- the reader's thread -------------------------------------------------------- */
 
 /* Locked. */
-static const void *lift(struct gpc_slot *s, void *buf, size_t *size)
+GPC_HOT static const void *lift(struct gpc_slot *s, void *buf, size_t *size)
 {
 	const void *record;
 	uint64_t time = 0;
@@ -161,7 +159,7 @@ static const void *lift(struct gpc_slot *s, void *buf, size_t *size)
 }
 
 /* Moves what is left to the front before the queue grows. */
-static bool make_room(struct gpc_slot *s, size_t n)
+GPC_HOT static bool make_room(struct gpc_slot *s, size_t n)
 {
 	if (s->head && s->queue.n + n > s->queue.room) {
 		memmove(s->queue.at, s->queue.at + s->head, s->queue.n - s->head);
@@ -172,8 +170,8 @@ static bool make_room(struct gpc_slot *s, size_t n)
 }
 
 /* A sample without its copy of the stack: one of no length stands in its place. */
-static void copy_without_stack(uint8_t *to, const uint8_t *record, size_t n, uint32_t from,
-			       uint32_t end)
+GPC_HOT static void copy_without_stack(uint8_t *to, const uint8_t *record, size_t n, uint32_t from,
+				       uint32_t end)
 {
 	struct perf_event_header head;
 
@@ -194,7 +192,8 @@ static bool has_stack(const struct gpc_pulled *p, size_t n)
 }
 
 /* Locked. */
-static void put(struct gpc_slot *s, const void *record, size_t n, const struct gpc_pulled *pulled)
+GPC_HOT static void put(struct gpc_slot *s, const void *record, size_t n,
+			const struct gpc_pulled *pulled)
 {
 	uint32_t frames = pulled ? pulled->n : 0;
 	bool is_shorter = has_stack(pulled, n);
@@ -227,14 +226,14 @@ static void put(struct gpc_slot *s, const void *record, size_t n, const struct g
 
 void gpc_slot_put(struct gpc_slot *s, const void *record, size_t n, const struct gpc_pulled *pulled)
 {
-	autolock(&s->lock);
+	autohold(&s->lock);
 
 	put(s, record, n, pulled);
 }
 
-const void *gpc_slot_lift(struct gpc_slot *s, void *buf, size_t *size)
+GPC_HOT const void *gpc_slot_lift(struct gpc_slot *s, void *buf, size_t *size)
 {
-	autolock(&s->lock);
+	autohold(&s->lock);
 
 	return lift(s, buf, size);
 }
@@ -242,7 +241,7 @@ const void *gpc_slot_lift(struct gpc_slot *s, void *buf, size_t *size)
 GPC_HOT const void *gpc_slot_next(struct gpc_slot *s, const void *record, size_t n,
 				  const struct gpc_pulled *pulled, void *buf, size_t *size)
 {
-	autolock(&s->lock);
+	autohold(&s->lock);
 
 	put(s, record, n, pulled);
 	return lift(s, buf, size);

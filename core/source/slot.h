@@ -8,10 +8,10 @@
 #ifndef GPC_SOURCE_SLOT_H
 #define GPC_SOURCE_SLOT_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/lock.h"
 #include "base/vec.h"
 #include "source/ring.h"
 
@@ -43,7 +43,7 @@ struct gpc_slot {
 	uint64_t next_time;  /* for the heap of slots */
 	uint64_t mean_ns;    /* between samples, where a timer makes them; else 0 */
 
-	pthread_mutex_t lock; /* covers what follows */
+	struct gpc_lock lock; /* covers what follows */
 	struct gpc_ring ring;
 	vec(uint8_t) queue; /* entries from head on */
 	size_t head;

@@ -27,7 +27,8 @@ struct frame {
 	uint64_t cfa;
 };
 
-static bool run_expr(const struct frame *f, int32_t expr, const uint64_t *first, uint64_t *ret)
+GPC_HOT static bool run_expr(const struct frame *f, int32_t expr, const uint64_t *first,
+			     uint64_t *ret)
 {
 	uint32_t left = GPC_UNWIND_OPERATIONS - f->v->operations;
 	struct gpc_expr e = {.arch = f->v->arch, .regs = f->regs, .mem = &f->v->mem, .left = &left};
@@ -39,7 +40,7 @@ static bool run_expr(const struct frame *f, int32_t expr, const uint64_t *first,
 	return is_known;
 }
 
-static bool find_cfa(struct frame *f)
+GPC_HOT static bool find_cfa(struct frame *f)
 {
 	const struct gpc_packed_rule *rule = f->rule;
 
@@ -52,7 +53,7 @@ static bool find_cfa(struct frame *f)
 }
 
 /* The value that a rule gives. False: there is none. */
-static bool apply(const struct frame *f, uint32_t word, uint64_t *ret)
+GPC_HOT static bool apply(const struct frame *f, uint32_t word, uint64_t *ret)
 {
 	int32_t value = gpc_rule_value(word);
 	uint64_t at = f->cfa + (uint64_t)(int64_t)value;
@@ -78,7 +79,7 @@ static bool apply(const struct frame *f, uint32_t word, uint64_t *ret)
 }
 
 /* The caller's registers but pc. *ra: the rule of the return address, 0: none. */
-static void restore(const struct frame *f, struct gpc_unwind_regs *next, uint32_t *ra)
+GPC_HOT static void restore(const struct frame *f, struct gpc_unwind_regs *next, uint32_t *ra)
 {
 	const struct gpc_unwind_arch *arch = f->v->arch;
 
@@ -100,8 +101,9 @@ static void restore(const struct frame *f, struct gpc_unwind_regs *next, uint32_
 }
 
 /* Where the frame returns to. */
-static enum gpc_unwind_result return_address(const struct frame *f, uint32_t ra,
-					     const struct gpc_unwind_regs *next, uint64_t *ret)
+GPC_HOT static enum gpc_unwind_result return_address(const struct frame *f, uint32_t ra,
+						     const struct gpc_unwind_regs *next,
+						     uint64_t *ret)
 {
 	const struct gpc_unwind_arch *arch = f->v->arch;
 
@@ -200,7 +202,8 @@ static enum gpc_unwind_result by_frame_pointer(struct gpc_unwind_view *v,
 }
 
 /* A program's first functions need not say where their caller is. */
-static enum gpc_unwind_result without_rule(struct gpc_unwind_view *v, struct gpc_unwind_regs *regs)
+GPC_HOT static enum gpc_unwind_result without_rule(struct gpc_unwind_view *v,
+						   struct gpc_unwind_regs *regs)
 {
 	enum gpc_unwind_result result = by_frame_pointer(v, regs);
 
@@ -223,9 +226,9 @@ static bool is_made(const struct gpc_code *code, const struct gpc_unwind_regs *r
 	return !regs->is_exact && gpc_unwind_table_find(code->table, code->vaddr + 1);
 }
 
-static enum gpc_unwind_result up(struct gpc_unwind_view *v, struct gpc_unwind_regs *regs,
-				 enum gpc_code_state state, const struct gpc_code *code,
-				 struct left *left)
+GPC_HOT static enum gpc_unwind_result up(struct gpc_unwind_view *v, struct gpc_unwind_regs *regs,
+					 enum gpc_code_state state, const struct gpc_code *code,
+					 struct left *left)
 {
 	const struct gpc_packed_rule *rule = NULL;
 
@@ -247,8 +250,8 @@ static enum gpc_unwind_result up(struct gpc_unwind_view *v, struct gpc_unwind_re
 	return by_table(v, &code->table->rules, rule, regs);
 }
 
-static enum gpc_unwind_result step(struct gpc_unwind_view *v, struct gpc_unwind_regs *regs,
-				   bool is_first, uint64_t *ret)
+GPC_HOT static enum gpc_unwind_result step(struct gpc_unwind_view *v, struct gpc_unwind_regs *regs,
+					   bool is_first, uint64_t *ret)
 {
 	struct gpc_code code = {0};
 	uint64_t pc = regs->pc, at = regs->is_exact ? pc : pc - 1;

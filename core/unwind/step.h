@@ -17,7 +17,7 @@ enum gpc_code_state {
 struct gpc_code {
 	const struct gpc_unwind_table *table; /* with GPC_CODE_KNOWN */
 	uint64_t vaddr;                       /* the place, as the table has it */
-	uint32_t image;                       /* whose table it is, for rule(); 0: nobody's */
+	void *known;                          /* find()'s, for rule(), until the next find() */
 };
 
 struct gpc_unwind_view {

@@ -141,7 +141,7 @@ GPC_HOT bool gpc_unwind_table_vaddr(const struct gpc_unwind_table *t, uint64_t f
 	return false;
 }
 
-uint16_t gpc_unwind_table_number(const struct gpc_unwind_table *t, uint64_t vaddr)
+GPC_HOT uint16_t gpc_unwind_table_number(const struct gpc_unwind_table *t, uint64_t vaddr)
 {
 	uint64_t offset = vaddr - t->base;
 	uint64_t page = offset >> PAGE_BITS;

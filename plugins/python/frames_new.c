@@ -64,7 +64,7 @@ static bool is_aligned(uint64_t at)
 	return at % 8 == 0;
 }
 
-static bool put(struct walk *w, const uint8_t *frame)
+PY_HOT static bool put(struct walk *w, const uint8_t *frame)
 {
 	const struct py_layout *l = w->l;
 	struct py_frame *f = &w->ret->frames[w->ret->n];

@@ -25,7 +25,7 @@ struct joining {
 
 /* The next group is of native[i]. With tail calls the frame that it called is one of
  * the instructions, and the interpreter's as well. */
-static bool put(struct joining *j, uint32_t i)
+PY_HOT static bool put(struct joining *j, uint32_t i)
 {
 	bool has_callee = j->t->runtime.loop.has_tail_calls && i > j->native;
 	uint32_t first = i - has_callee;

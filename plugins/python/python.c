@@ -10,10 +10,10 @@
 #include "push.h"
 
 #define MS_NS     UINT64_C(1000000)
-#define IDLE_NS   (500 * MS_NS) /* between two looks whether there are files to read */
-#define BUSY_NS   (20 * MS_NS)  /* while there are */
-#define READ_NS   (3 * MS_NS)   /* for files, before processes that come are due */
-#define READ_PART 10            /* of the time, at most */
+#define IDLE_NS   (1000 * MS_NS) /* between two looks whether there are files to read */
+#define BUSY_NS   (20 * MS_NS)   /* while there are */
+#define READ_NS   (3 * MS_NS)    /* for files, before processes that come are due */
+#define READ_PART 10             /* of the time, at most */
 #define SHELF_MAX ((size_t)16 << 20)
 #define CODES_MAX ((size_t)48 << 20)
 enum { TIMER_FILES = 1 };

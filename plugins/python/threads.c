@@ -15,17 +15,14 @@ gpc_status gpc_py_threads_init(struct py_threads *t)
 	t->slots = calloc(PY_THREADS_SLOTS, sizeof *t->slots);
 	if (!t->slots)
 		return GPC_E_NOMEM;
-	pthread_mutex_init(&t->lock, NULL);
+	t->turn = 0;
 	return GPC_OK;
 }
 
 void gpc_py_threads_deinit(struct py_threads *t)
 {
-	if (!t->slots)
-		return;
 	free(t->slots);
 	t->slots = NULL;
-	pthread_mutex_destroy(&t->lock);
 }
 
 /* ---- the lists ---------------------------------------------------------------------- */
@@ -135,7 +132,7 @@ struct search {
 
 /* A thread has a state in each interpreter that it has been in. The one that
  * executes has frames; the newest interpreters stand first. */
-static bool has_frames(const struct py_threads_of *of, const uint8_t *state)
+PY_HOT static bool has_frames(const struct py_threads_of *of, const uint8_t *state)
 {
 	const struct py_layout *l = of->layout;
 	uint64_t top = 0;
@@ -189,36 +186,63 @@ static uint64_t list_head(const struct py_threads_of *of)
 
 _Static_assert(sizeof((struct py_thread_state *)0)->bytes == PY_THREAD_MAX, "the same bytes");
 
-static bool get(struct py_threads *t, int32_t ns_tid, struct py_thread *ret)
+static struct py_thread copy_of(const struct py_thread *from)
 {
-	bool is_known = false;
+	struct py_thread ret = {.ns_tid = __atomic_load_n(&from->ns_tid, __ATOMIC_RELAXED)};
 
-	pthread_mutex_lock(&t->lock);
-	for (unsigned i = 0; i < NEAR && !is_known; i++) {
-		*ret = t->slots[((uint32_t)ns_tid + i) % PY_THREADS_SLOTS];
-		is_known = ret->ns_tid == ns_tid;
-	}
-	pthread_mutex_unlock(&t->lock);
-	return is_known;
+	ret.state = __atomic_load_n(&from->state, __ATOMIC_RELAXED);
+	ret.head = __atomic_load_n(&from->head, __ATOMIC_RELAXED);
+	ret.until_ns = __atomic_load_n(&from->until_ns, __ATOMIC_RELAXED);
+	return ret;
 }
 
-static void set(struct py_threads *t, const struct py_thread *value)
+static void put(struct py_thread *to, const struct py_thread *value)
 {
-	uint32_t first = (uint32_t)value->ns_tid % PY_THREADS_SLOTS, to = first;
+	__atomic_store_n(&to->ns_tid, value->ns_tid, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->state, value->state, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->head, value->head, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->until_ns, value->until_ns, __ATOMIC_RELAXED);
+}
 
-	pthread_mutex_lock(&t->lock);
+PY_HOT static bool get(struct py_threads *t, int32_t ns_tid, struct py_thread *ret)
+{
+	uint32_t turn = __atomic_load_n(&t->turn, __ATOMIC_ACQUIRE);
+	bool is_known = false;
+
+	for (unsigned i = 0; i < NEAR && !is_known; i++) {
+		*ret = copy_of(&t->slots[((uint32_t)ns_tid + i) % PY_THREADS_SLOTS]);
+		is_known = ret->ns_tid == ns_tid;
+	}
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return is_known && !(turn & 1) && __atomic_load_n(&t->turn, __ATOMIC_RELAXED) == turn;
+}
+
+static uint32_t place_of(const struct py_threads *t, int32_t ns_tid)
+{
+	uint32_t first = (uint32_t)ns_tid % PY_THREADS_SLOTS, to = first;
+
 	for (unsigned i = 0; i < NEAR; i++) {
 		uint32_t at = (first + i) % PY_THREADS_SLOTS;
 
-		if (t->slots[at].ns_tid == value->ns_tid) {
-			to = at;
-			break;
-		}
+		if (t->slots[at].ns_tid == ns_tid)
+			return at;
 		if (!t->slots[at].ns_tid && t->slots[to].ns_tid)
 			to = at;
 	}
-	t->slots[to] = *value;
-	pthread_mutex_unlock(&t->lock);
+	return to;
+}
+
+/* Or not, when another one is at it: it is found once more then. */
+static void set(struct py_threads *t, const struct py_thread *value)
+{
+	uint32_t turn = __atomic_load_n(&t->turn, __ATOMIC_RELAXED);
+
+	if (turn & 1 || !__atomic_compare_exchange_n(&t->turn, &turn, turn + 1, false,
+						     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return;
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	put(&t->slots[place_of(t, value->ns_tid)], value);
+	__atomic_store_n(&t->turn, turn + 2, __ATOMIC_RELEASE);
 }
 
 static uint64_t now_of(const struct py_threads_of *of)

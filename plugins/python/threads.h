@@ -5,8 +5,6 @@
 #ifndef GPC_PYTHON_THREADS_H
 #define GPC_PYTHON_THREADS_H
 
-#include <pthread.h>
-
 #include "layout.h"
 #include "memory.h"
 
@@ -20,8 +18,10 @@ struct py_thread {
 	uint64_t until_ns; /* a thread without a state is looked for again then */
 };
 
+/* What one reader writes while another reads is not known to that one: who is woken for a
+ * sample waits for nobody. */
 struct py_threads {
-	pthread_mutex_t lock;
+	uint32_t turn; /* atomic; odd: somebody writes */
 	struct py_thread *slots;
 };
 

@@ -172,9 +172,21 @@ static void lose(struct world *w, uint32_t stream)
 	gpc_sampler_unlock(w->sampler);
 }
 
-/* Of a process that does not run the mappings are read once. */
+static bool is_known(struct world *w)
+{
+	bool ret;
+
+	gpc_sampler_lock(w->sampler);
+	ret = gpc_table_find(gpc_sampler_table(w->sampler), w->child) != NULL;
+	gpc_sampler_unlock(w->sampler);
+	return ret;
+}
+
+/* Of a process that does not run the mappings are read once. Not before the record of its
+ * beginning was, which forgets what was known of its number. */
 static void know_the_child(struct world *w)
 {
+	uint64_t until = gpc_now_ns() + 10 * GPC_SECOND_NS;
 	struct gpc_process *p;
 
 	w->child = fork();
@@ -183,6 +195,10 @@ static void know_the_child(struct world *w)
 			raise(SIGSTOP);
 	assert_true(w->child > 0);
 	assert_int_equal(waitpid(w->child, NULL, WUNTRACED), w->child);
+	while (!is_known(w)) {
+		assert_true(gpc_now_ns() < until);
+		usleep(10000);
+	}
 	gpc_sampler_lock(w->sampler);
 	p = gpc_table_sampled(gpc_sampler_table(w->sampler), w->child, 0);
 	assert_non_null(p);
