@@ -101,7 +101,7 @@ static gpc_status describe(const struct gpc_err *why, struct gpc_err *err)
 			   why->text);
 }
 
-gpc_status gpc_lock_take(bool is_rootless, int *ret, struct gpc_err *err)
+gpc_status gpc_only_one(bool is_rootless, int *ret, struct gpc_err *err)
 {
 	struct attempt a = {.is_rootless = is_rootless, .fd = -1};
 	pthread_t thread;

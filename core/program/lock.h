@@ -11,6 +11,6 @@
 
 /* *ret holds the lock until it is closed. is_rootless: where PID 1's namespace
  * is out of reach, our own has to do. */
-gpc_status gpc_lock_take(bool is_rootless, int *ret, struct gpc_err *err);
+gpc_status gpc_only_one(bool is_rootless, int *ret, struct gpc_err *err);
 
 #endif

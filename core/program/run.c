@@ -319,7 +319,7 @@ static void init(struct run *r)
 static gpc_status prepare(struct run *r, struct gpc_err *err)
 {
 	gpc_try(gpc_checks_run(r->core, err));
-	gpc_try(gpc_lock_take(gpc_core_get_int(r->core, "rootless"), &r->lock_fd, err));
+	gpc_try(gpc_only_one(gpc_core_get_int(r->core, "rootless"), &r->lock_fd, err));
 	return gpc_signals_open(r->viewer ? r->viewer->signals : NULL, &r->signal_fd, err);
 }
 

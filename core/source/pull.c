@@ -164,6 +164,7 @@ gpc_status gpc_pulls_add(struct gpc_pulls *p, const struct gpc_pull_collector *c
 		return gpc_err_nomem(err);
 	}
 	p->n++;
+	p->n_foreign += !t->is_same_ns;
 	return GPC_OK;
 }
 
@@ -191,6 +192,7 @@ static struct gpc_puller *unlink_puller(struct gpc_pulls *p, const void *self, u
 		else
 			gpc_u64map_remove(&p->by_pid, slot->key);
 		p->n--;
+		p->n_foreign -= !t->is_same_ns;
 		return t;
 	}
 	return NULL;
@@ -217,6 +219,13 @@ size_t gpc_pulls_count(struct gpc_pulls *p)
 	autohold(&p->lock);
 
 	return p->n;
+}
+
+bool gpc_pulls_has_foreign(struct gpc_pulls *p)
+{
+	autohold(&p->lock);
+
+	return p->n_foreign > 0;
 }
 
 void gpc_puller_give_up(struct gpc_puller *t, const char *why)

@@ -57,6 +57,8 @@ gpc_status gpc_pulls_add(struct gpc_pulls *p, const struct gpc_pull_collector *c
  * to must then stay for ever. */
 bool gpc_pulls_remove(struct gpc_pulls *p, const void *self, uint64_t target);
 size_t gpc_pulls_count(struct gpc_pulls *p);
+/* Is some process in a pid namespace of its own? */
+bool gpc_pulls_has_foreign(struct gpc_pulls *p);
 
 /* Code ranges of step collectors; also before gpc_pulls_add, from attach(). They
  * are forgotten with gpc_pulls_remove. */

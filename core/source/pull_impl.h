@@ -79,7 +79,7 @@ struct gpc_pulls {
 	struct gpc_lock asked_lock;
 	struct gpc_lock lock;     /* covers what follows */
 	struct gpc_u64map by_pid; /* -> first struct gpc_puller * */
-	size_t n;
+	size_t n, n_foreign;      /* processes; of them in pid namespaces of their own */
 	vec(struct gpc_early_range) early;
 	struct gpc_names *names;
 };

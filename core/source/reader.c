@@ -146,11 +146,17 @@ void gpc_reader_free(struct gpc_reader *r)
 	free(r);
 }
 
-/* A second of records at the wanted rate, 512 bytes each, within reason. */
-static size_t ring_bytes(const struct gpc_perf_request *req)
+uint64_t gpc_reader_second_bytes(const struct gpc_perf_request *req)
 {
 	uint64_t each = 512 + (req->user_state ? 256 + req->stack_bytes : 0);
-	uint64_t want = req->samples ? (req->is_period ? 1000 : req->rate) * each : 65536;
+
+	return req->samples ? (req->is_period ? 1000 : req->rate) * each : 65536;
+}
+
+/* A second of records, within reason. */
+static size_t ring_bytes(const struct gpc_perf_request *req)
+{
+	uint64_t want = gpc_reader_second_bytes(req);
 	size_t bytes = 32768, most = req->user_state ? 8388608 : 1048576;
 
 	while (bytes < want && bytes < most)

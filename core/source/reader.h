@@ -39,6 +39,8 @@ void gpc_reader_free(struct gpc_reader *r);
 gpc_status gpc_reader_open(struct gpc_reader *r, const struct gpc_perf_request *req,
 			   const int32_t *pids, uint32_t n_pids, uint32_t *ret_stream,
 			   struct gpc_err *err);
+/* What a CPU writes in a second, at most; of events by number: what was reckoned with. */
+uint64_t gpc_reader_second_bytes(const struct gpc_perf_request *req);
 /* Records still in the stream's rings are dropped. */
 void gpc_reader_close(struct gpc_reader *r, uint32_t stream);
 

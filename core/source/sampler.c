@@ -18,7 +18,6 @@
 #include "source/sampler_impl.h"
 #include "source/sideband.h"
 
-#define TICK_MS      500                 /* rings are drained at least so often */
 #define CALM_MS      10                  /* and by wake-ups at most so often */
 #define SLACK_NS     (2 * GPC_MS_NS)     /* a CPU may publish a record so late */
 #define CPUS_NS      (5 * GPC_SECOND_NS) /* CPUs are counted so often */
@@ -143,6 +142,7 @@ static bool tick(struct gpc_sampler *s, bool is_woken, bool *is_waiting)
 		s->cpus_due_ns = now + CPUS_NS;
 	}
 	*is_waiting = s->late.n > 0;
+	s->tick_ms = gpc_sampler_tick_ms(s);
 	return s->events != events;
 }
 
@@ -156,7 +156,7 @@ static void *run(void *arg)
 	while (!(fds[0].revents & POLLIN)) {
 		/* While processes come and go the rings are read in batches, with
 		 * one wait for each: waking up costs more than reading. */
-		int n = is_busy ? poll(fds, 1, CALM_MS) : poll(fds, 2, TICK_MS);
+		int n = is_busy ? poll(fds, 1, CALM_MS) : poll(fds, 2, s->tick_ms);
 		bool has_news, is_waiting;
 
 		if (n < 0 && errno != EINTR)
@@ -300,10 +300,13 @@ bool gpc_sampler_has_sideband(const struct gpc_sampler *s)
 /* ---- streams --------------------------------------------------------------- */
 
 /* Locked. */
-static gpc_status add_stream(struct gpc_sampler *s, uint32_t ring, enum gpc_unwind_mode unwind,
-			     uint32_t *ret, struct gpc_err *err)
+static gpc_status add_stream(struct gpc_sampler *s, uint32_t ring,
+			     const struct gpc_perf_request *req, uint32_t *ret, struct gpc_err *err)
 {
-	struct gpc_stream st = {.ring = ring, .is_open = true, .unwind = unwind};
+	struct gpc_stream st = {.ring = ring,
+				.is_open = true,
+				.is_dense = gpc_sampler_is_dense(s, req, ring),
+				.unwind = req->unwind};
 
 	if (gpc_stacks_new(s->config.stack_bytes, &st.now, err) < 0 ||
 	    gpc_stacks_new(s->config.stack_bytes, &st.aside, err) < 0 ||
@@ -330,7 +333,7 @@ static gpc_status open_one(struct gpc_sampler *s, const struct gpc_perf_request 
 	gpc_try(gpc_perf_probe(&req, err));
 	autolock(&s->lock);
 	gpc_try(gpc_reader_open(s->reader, &req, s->config.pids, s->config.n_pids, &ring, err));
-	return add_stream(s, ring, wanted->unwind, ret_stream, err);
+	return add_stream(s, ring, &req, ret_stream, err);
 }
 
 /* Samples that are pulled need distances that can be set (spacing.h). */
@@ -422,7 +425,7 @@ uint64_t gpc_sampler_end_now(struct gpc_sampler *s)
 	return s->limit_ns;
 }
 
-/* Batched ones read every 100 ms; who hangs is given up within a second. */
+/* Batched ones read every 100 ms; who hangs is given up in little more than a second. */
 static void wait_for_readers(struct gpc_sampler *s, uint64_t end_ns)
 {
 	uint64_t until = gpc_now_ns() + READERS_NS;

@@ -20,6 +20,7 @@
 struct gpc_stream {
 	uint32_t ring; /* the reader's number for it */
 	bool is_open;
+	bool is_dense; /* its rings hold less than a second's samples */
 	enum gpc_unwind_mode unwind;
 	uint64_t samples, lost, throttled;
 	struct gpc_stacks *now, *aside;
@@ -81,6 +82,7 @@ struct gpc_sampler {
 	struct gpc_crowd crowd;
 
 	pthread_t thread;
+	int tick_ms; /* the thread's own */
 	int stop_fd;
 	bool is_running;
 };
@@ -97,6 +99,9 @@ void gpc_sampler_forget_late(struct gpc_sampler *s);
 /* What a stream must carry for unwinding and for pull. */
 void gpc_sampler_ask_user_state(const struct gpc_sampler *s, struct gpc_perf_request *req);
 void gpc_sampler_check_pull(struct gpc_sampler *s);
+bool gpc_sampler_is_dense(struct gpc_sampler *s, const struct gpc_perf_request *req, uint32_t ring);
+/* How long nobody need look at rings that do not wake the source's thread. */
+int gpc_sampler_tick_ms(const struct gpc_sampler *s);
 /* Processes that are pulled are unwound so too. Not locked. */
 void gpc_sampler_set_unwind(struct gpc_sampler *s, enum gpc_unwind_mode mode);
 

@@ -29,6 +29,27 @@ static void start_readers(struct gpc_sampler *s)
 	gpc_pulls_set_realtime(s->pulls, s->priority == GPC_PRIORITY_REALTIME);
 }
 
+#define TICK_MS       500
+#define TICK_SHORT_MS 250
+
+bool gpc_sampler_is_dense(struct gpc_sampler *s, const struct gpc_perf_request *req, uint32_t ring)
+{
+	struct gpc_reader_stats stats;
+
+	gpc_reader_stats(s->reader, ring, &stats);
+	return req->is_period || stats.ring_bytes < stats.cpus * gpc_reader_second_bytes(req);
+}
+
+/* Numbers of threads in pid namespaces are looked up by ticks, and until then a thread
+ * has no runtime frames. */
+int gpc_sampler_tick_ms(const struct gpc_sampler *s)
+{
+	for (size_t i = 0; i < s->streams.n; i++)
+		if (s->streams.at[i].is_open && s->streams.at[i].is_dense)
+			return TICK_SHORT_MS;
+	return s->is_pulling && gpc_pulls_has_foreign(s->pulls) ? TICK_SHORT_MS : TICK_MS;
+}
+
 /* The kernel's bound (perf_event_attr.sample_stack_user). */
 #define STACK_MAX 65528
 

@@ -186,22 +186,23 @@ static uint64_t list_head(const struct py_threads_of *of)
 
 _Static_assert(sizeof((struct py_thread_state *)0)->bytes == PY_THREAD_MAX, "the same bytes");
 
+/* Whoever sees something of what another one writes sees its odd turn as well. */
 static struct py_thread copy_of(const struct py_thread *from)
 {
-	struct py_thread ret = {.ns_tid = __atomic_load_n(&from->ns_tid, __ATOMIC_RELAXED)};
+	struct py_thread ret = {.ns_tid = __atomic_load_n(&from->ns_tid, __ATOMIC_ACQUIRE)};
 
-	ret.state = __atomic_load_n(&from->state, __ATOMIC_RELAXED);
-	ret.head = __atomic_load_n(&from->head, __ATOMIC_RELAXED);
-	ret.until_ns = __atomic_load_n(&from->until_ns, __ATOMIC_RELAXED);
+	ret.state = __atomic_load_n(&from->state, __ATOMIC_ACQUIRE);
+	ret.head = __atomic_load_n(&from->head, __ATOMIC_ACQUIRE);
+	ret.until_ns = __atomic_load_n(&from->until_ns, __ATOMIC_ACQUIRE);
 	return ret;
 }
 
 static void put(struct py_thread *to, const struct py_thread *value)
 {
-	__atomic_store_n(&to->ns_tid, value->ns_tid, __ATOMIC_RELAXED);
-	__atomic_store_n(&to->state, value->state, __ATOMIC_RELAXED);
-	__atomic_store_n(&to->head, value->head, __ATOMIC_RELAXED);
-	__atomic_store_n(&to->until_ns, value->until_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->ns_tid, value->ns_tid, __ATOMIC_RELEASE);
+	__atomic_store_n(&to->state, value->state, __ATOMIC_RELEASE);
+	__atomic_store_n(&to->head, value->head, __ATOMIC_RELEASE);
+	__atomic_store_n(&to->until_ns, value->until_ns, __ATOMIC_RELEASE);
 }
 
 PY_HOT static bool get(struct py_threads *t, int32_t ns_tid, struct py_thread *ret)
@@ -213,7 +214,6 @@ PY_HOT static bool get(struct py_threads *t, int32_t ns_tid, struct py_thread *r
 		*ret = copy_of(&t->slots[((uint32_t)ns_tid + i) % PY_THREADS_SLOTS]);
 		is_known = ret->ns_tid == ns_tid;
 	}
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return is_known && !(turn & 1) && __atomic_load_n(&t->turn, __ATOMIC_RELAXED) == turn;
 }
 
@@ -240,7 +240,6 @@ static void set(struct py_threads *t, const struct py_thread *value)
 	if (turn & 1 || !__atomic_compare_exchange_n(&t->turn, &turn, turn + 1, false,
 						     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;
-	__atomic_thread_fence(__ATOMIC_RELEASE);
 	put(&t->slots[place_of(t, value->ns_tid)], value);
 	__atomic_store_n(&t->turn, turn + 2, __ATOMIC_RELEASE);
 }
