@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Threads that run on while they are read, and threads of several interpreters. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -304,6 +305,62 @@ static void lists_that_change_while_they_are_read(void **state)
 	gpc_py_threads_deinit(&threads);
 }
 
+/* ---- readers of several CPUs ------------------------------------------------------ */
+
+#define READERS 3
+#define TURNS   2000
+
+struct reader {
+	struct py_threads *shared;
+	int32_t tid;
+	unsigned wrong;
+};
+
+/* The thread goes on in another interpreter each time, so that each look writes. */
+static void *look_again_and_again(void *arg)
+{
+	struct reader *r = arg;
+	struct scene s;
+	struct py_threads_of of = {.memory = &s.fake.memory, .list = LIST};
+	struct py_thread_state found;
+
+	begin_interpreters(&s, 0);
+	of.layout = s.l;
+	for (unsigned i = 0; i < 3; i++)
+		py_fake_put(&s.fake, state_of(i) + s.l->thread_native_id, (uint64_t)r->tid);
+	for (unsigned i = 0; i < TURNS; i++) {
+		for (unsigned k = 0; k < 3; k++)
+			py_fake_put(&s.fake, state_of(k) + 0x400 + s.l->cframe_frame,
+				    k == i % 3 ? frame_of(0) : 0);
+		if (gpc_py_threads_find(r->shared, &of, r->tid, &found) < 0 ||
+		    found.at != state_of(i % 3))
+			r->wrong++;
+	}
+	return NULL;
+}
+
+/* Their threads stand in neighbouring places of one table. */
+static void readers_share_what_is_known(void **state)
+{
+	struct reader readers[READERS];
+	pthread_t threads[READERS];
+	struct py_threads shared;
+
+	(void)state;
+	assert_int_equal(gpc_py_threads_init(&shared), GPC_OK);
+	for (int i = 0; i < READERS; i++) {
+		readers[i] = (struct reader){.shared = &shared, .tid = TID + i};
+		assert_int_equal(pthread_create(&threads[i], NULL, look_again_and_again,
+						&readers[i]),
+				 0);
+	}
+	for (int i = 0; i < READERS; i++) {
+		pthread_join(threads[i], NULL);
+		assert_int_equal(readers[i].wrong, 0);
+	}
+	gpc_py_threads_deinit(&shared);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -315,6 +372,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_code_is_noticed),
 		cmocka_unit_test(the_interpreter_that_runs_is_found),
 		cmocka_unit_test(lists_that_change_while_they_are_read),
+		cmocka_unit_test(readers_share_what_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
