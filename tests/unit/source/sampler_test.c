@@ -368,6 +368,30 @@ static void test_clocks_come_first_where_samples_are_pulled(void **state)
 	assert_int_equal(opened(w), 1);
 }
 
+static int tick_ms(struct world *w)
+{
+	int ret;
+
+	gpc_sampler_lock(w->sampler);
+	ret = gpc_sampler_tick_ms(w->sampler);
+	gpc_sampler_unlock(w->sampler);
+	return ret;
+}
+
+/* A ring is 8 MB at most: of such stacks that is an eighth of a second. */
+static void test_rings_of_less_than_a_second_are_read_more_often(void **state)
+{
+	struct world *w = *state;
+	int before;
+
+	assert_int_equal(gpc_sampler_start(w->sampler, FAR_NS, NULL), GPC_OK);
+	opened(w);
+	before = tick_ms(w);
+	gpc_sampler_set_pull(w->sampler, 65528, w->names);
+	opened(w);
+	assert_true(tick_ms(w) < before);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -380,6 +404,8 @@ int main(void)
 						begin_own, finish),
 		cmocka_unit_test_setup_teardown(test_clocks_come_first_where_samples_are_pulled,
 						begin_own, finish),
+		cmocka_unit_test_setup_teardown(
+			test_rings_of_less_than_a_second_are_read_more_often, begin_own, finish),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
